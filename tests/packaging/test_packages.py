@@ -1,0 +1,60 @@
+"""The list of packages in pyproject.toml is the folders that have an ``__init__.py``; the links stand; nothing hides."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+LINKED = ("grammar", "interpreter", "tensor")
+
+
+def package_of(folder: Path) -> str:
+    parts = folder.relative_to(ROOT).parts
+    return ".".join(parts if parts[0] == "jitlang" else ("jitlang", *parts))
+
+
+def package_folders() -> list[Path]:
+    tops = [ROOT / "jitlang", *(ROOT / name for name in LINKED)]
+    links = [ROOT / "jitlang" / name for name in LINKED]
+    folders = [p.parent for top in tops for p in top.rglob("__init__.py")]
+    return [f for f in folders if not any(link == f or link in f.parents for link in links)]
+
+
+def test_pyproject_lists_every_package() -> None:
+    assert sorted(SETTINGS["packages"]) == sorted(package_of(f) for f in package_folders())
+
+
+def test_every_folder_with_python_files_is_a_package() -> None:
+    for top in (ROOT / "jitlang", *(ROOT / name for name in LINKED)):
+        for file in top.rglob("*.py"):
+            assert (file.parent / "__init__.py").exists(), file
+
+
+def test_the_links_point_to_the_top_level_folders() -> None:
+    for name in LINKED:
+        link = ROOT / "jitlang" / name
+        assert link.is_symlink()
+        assert str(link.readlink()) == f"../{name}"
+        assert SETTINGS["package-dir"][f"jitlang.{name}"] == name
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_the_folders_cannot_be_imported_by_their_bare_name(name: str) -> None:
+    run = subprocess.run([sys.executable, "-c", f"import {name}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode != 0
+    assert f"import this package as jitlang.{name}" in run.stderr
+
+
+def test_data_files_beside_the_code_are_packaged() -> None:
+    patterns = SETTINGS["package-data"]
+    for folder in package_folders():
+        wanted = [*patterns.get("*", ()), *patterns.get(package_of(folder), ())]
+        for file in folder.iterdir():
+            if file.is_file() and file.suffix not in (".py", ".pyc"):
+                assert any(file.match(p) for p in wanted), f"{file.relative_to(ROOT)} is not in package-data"

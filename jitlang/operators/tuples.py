@@ -1,0 +1,13 @@
+"""Tuples as a whole.
+
+What depends on the tuple's length or on constant indices is done by the frontend (``prim::Tuple``, ``prim::TupleIndex``).
+"""
+
+from __future__ import annotations
+
+import operator
+
+from jitlang.operators.rows import row
+from jitlang.registry import PURE, TOTAL
+
+row("contains.tuple(Any items, Any item) -> bool", "Whether a tuple holds an equal element.", operator.contains, PURE, TOTAL)

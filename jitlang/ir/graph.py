@@ -20,6 +20,8 @@ Structured control flow with explicit exits, so that ``break``, ``continue`` and
 | ``prim::next(values…)``, `target` = an enclosing For or While | begins its next iteration with `values` carried |
 | ``prim::return(value)`` | leaves the function |
 | ``prim::raise(message)``, attribute ``cls`` | raises; `message` is a str |
+| ``ll::raise(args…)``, attributes ``cls``, ``format`` | raises, in kernels |
+| ``prim::unreachable()`` | control never gets here (both branches of the If before it have left) |
 
 Every structured node dominates what is inside it; a value may be used in its block after its definition and in the
 blocks nested there.
@@ -34,7 +36,7 @@ from typing import Any
 from jitlang.source import SourceRange
 from jitlang.types import NONE, Type
 
-TERMINATORS = frozenset({"prim::yield", "prim::exit", "prim::next", "prim::return", "prim::raise"})
+TERMINATORS = frozenset({"prim::yield", "prim::exit", "prim::next", "prim::return", "prim::raise", "prim::unreachable", "ll::raise"})
 LOOPS = frozenset({"prim::For", "prim::While"})
 
 
@@ -309,3 +311,20 @@ def _clone_into(source: Block, into: Block, mapping: dict[Value, Value], nodes: 
         into.append(new)
         if remap is not None:
             remap(old, new)
+
+
+def recompute_uses(graph: Graph) -> None:
+    """Makes the use lists of all values in `graph` true, whatever was abandoned while it was built."""
+    for value in _values(graph.block):
+        value.uses = []
+    for node in graph.walk():
+        for index, value in enumerate(node.inputs):
+            value.uses.append(Use(node, index))
+
+
+def _values(block: Block) -> Iterator[Value]:
+    yield from block.params
+    for node in block.nodes:
+        yield from node.outputs
+        for inner in node.blocks:
+            yield from _values(inner)

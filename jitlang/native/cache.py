@@ -104,7 +104,7 @@ def _trusted(owner: int) -> bool:
     if not hasattr(os, "geteuid"):
         return True
     if "package_owner" not in _state:
-        _state["package_owner"] = os.stat(__file__).st_uid
+        _state["package_owner"] = Path(__file__).stat().st_uid
     return owner in (os.geteuid(), 0, _state["package_owner"])
 
 
@@ -167,14 +167,14 @@ def _write(path: Path, data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(temporary)
+            Path(temporary).unlink()
         raise
 
 
-def entries(top: Path) -> list[tuple[float, int, str]]:
+def entries(top: Path) -> list[tuple[float, int, Path]]:
     """(time of last use, size, path) of every file in the cache, oldest first."""
     found = []
     for sub in _scan(str(top)):
@@ -182,7 +182,7 @@ def entries(top: Path) -> list[tuple[float, int, str]]:
             for entry in _scan(sub.path):
                 with contextlib.suppress(OSError):
                     info = entry.stat(follow_symlinks=False)
-                    found.append((info.st_mtime, info.st_size, entry.path))
+                    found.append((info.st_mtime, info.st_size, Path(entry.path)))
     return sorted(found)
 
 
@@ -200,10 +200,10 @@ def evict(top: Path, limit: int = _LIMIT) -> int:
     total = sum(size for _, size, _ in found)
     removed = 0
     for used, size, path in found:
-        abandoned = os.path.basename(path).startswith(".new-") and time.time() - used > 3600
+        abandoned = path.name.startswith(".new-") and time.time() - used > 3600
         if total > limit or abandoned:
             with contextlib.suppress(OSError):
-                os.unlink(path)
+                path.unlink()
                 removed += 1
             total -= size
     return removed

@@ -43,7 +43,7 @@ def shared_cell(name: str, size: int = 8) -> int:
         block = _calloc(1, size + 2 * _ALIGN)
         if not block:
             raise MemoryError(f"shared cell {name!r} of {size} bytes")
-        address = (block + _ALIGN - 1) // _ALIGN * _ALIGN
+        address = (int(block) + _ALIGN - 1) // _ALIGN * _ALIGN
         _cells[name] = (address, size)
         _addresses[name] = address
         return address

@@ -1,0 +1,236 @@
+"""Archives, whole: what is written into one, and what is checked before anything of one is used.
+
+In: an `Archive`, plain data that knows nothing of the run time. Out: a ``.jlm`` file or a stream; and back.
+
+| entry | holds |
+|---|---|
+| ``manifest.json`` | format, producer, entry points, SHA-256 of every other entry |
+| ``code/NAME.ir`` | a program, as IR text |
+| ``code/NAME.py`` | original source that the IR's positions point into; for messages only, never run |
+| ``state.json`` | the root object's attributes (`tree`); absent where there are none |
+| ``weights.safetensors`` | tensors; absent where there are none |
+| ``extra/NAME`` | the user's own files |
+
+Reading refuses with `ArchiveError`, naming the entry and the reason, before it returns: structure of the file, names, sizes, format version, checksums, IR
+that cannot be read or breaks an invariant. Nothing from the file is executed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import mmap
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from jitlang.errors import ArchiveError
+from jitlang.ir.graph import Program
+from jitlang.serialization.container import Buffer, check_crc, check_name, read_container, write_container
+from jitlang.serialization.manifest import ENTRY, EntryPoint, Manifest, decode_manifest
+from jitlang.serialization.programs import decode_program, encode_program
+from jitlang.serialization.weights import StoredTensor, decode_tensors, encode_tensors
+
+STATE = "state.json"
+WEIGHTS = "weights.safetensors"
+# What is read into Python objects is limited; weights are only mapped, and cannot be larger than the file.
+LIMITS = {ENTRY: 16 << 20, STATE: 256 << 20, ".ir": 64 << 20, ".py": 16 << 20}
+
+Place = str | os.PathLike[str] | IO[bytes]
+
+
+@dataclasses.dataclass
+class Archive:
+    """The contents.
+
+    Args:
+        entry_points: what can be called.
+        programs: name → program.
+        sources: file name → text of the user's source.
+        tensors: name → tensor.
+        state: the root object's tree (a document of `tree`), or None.
+        extra: the user's own files.
+        producer: who wrote it.
+        sizes: entry name → bytes in the file, of an archive that was read.
+    """
+
+    entry_points: tuple[EntryPoint, ...] = ()
+    programs: dict[str, Program] = dataclasses.field(default_factory=dict)
+    sources: dict[str, str] = dataclasses.field(default_factory=dict)
+    tensors: dict[str, StoredTensor] = dataclasses.field(default_factory=dict)
+    state: Any = None
+    extra: dict[str, bytes] = dataclasses.field(default_factory=dict)
+    producer: str = ""
+    sizes: dict[str, int] = dataclasses.field(default_factory=dict)
+
+
+# ---- writing ------------------------------------------------------------------------------------------------------
+
+
+def write_archive(archive: Archive, place: Place) -> None:
+    """Writes the archive to a path or a binary stream.
+
+    A file appears complete or not at all: it is written beside its place, flushed to the disk, and renamed. Raises ValueError for contents that
+    cannot be stored (a name that is not allowed, a tensor whose buffer does not fit), OSError where the disk does not take it.
+    """
+    entries = _entries(archive)
+    digests = {name: _sha256(pieces) for name, pieces in entries.items()}
+    manifest = Manifest(archive.producer, archive.entry_points, digests)
+    rows = [(ENTRY, [manifest.encode()]), *entries.items()]
+    if not isinstance(place, str | os.PathLike):
+        write_container(cast(BinaryIO, place), rows)
+        return
+    with _replacing(Path(place)) as stream:
+        write_container(stream, rows)
+
+
+def _entries(archive: Archive) -> dict[str, list[Buffer]]:
+    """Every entry but the manifest, in the order of the file: text first, so that a look at a large file reads little."""
+    entries: dict[str, list[Buffer]] = {}
+    for name in sorted(archive.programs):
+        entries[f"code/{name}.ir"] = [encode_program(archive.programs[name], archive.sources).encode()]
+    for name in sorted(archive.sources):
+        entries[f"code/{name}"] = [archive.sources[name].encode()]
+    if archive.state is not None:
+        entries[STATE] = [json.dumps(archive.state, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")]
+    for name in sorted(archive.extra):
+        entries[f"extra/{name}"] = [archive.extra[name]]
+    if archive.tensors:
+        entries[WEIGHTS] = encode_tensors(archive.tensors)
+    return entries
+
+
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream to a temporary file that takes the place of `path` when the block ends well, and vanishes otherwise."""
+    path = Path(os.path.realpath(path))  # a link keeps pointing where it points
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:  # a device or a pipe: nothing to replace
+            yield stream
+        return
+    beside = path.with_name(f"{path.name}.tmp{secrets.token_hex(4)}")
+    try:
+        with beside.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the rename itself
+    finally:
+        os.close(folder)
+
+
+def _sha256(pieces: list[Buffer]) -> str:
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------
+
+
+def read_archive(place: Place) -> Archive:
+    """The checked contents of a file or a binary stream.
+
+    Tensors are views into the file's mapping (private: writing to one changes memory, never the file), so loading copies no
+    weights; they keep the mapping alive. Raises ArchiveError, naming the entry and the reason, for a file that is missing, damaged, hostile or of a
+    newer format.
+    """
+    data, name = _bytes_of(place)
+    try:
+        return _decode(data)
+    except ArchiveError as error:
+        raise ArchiveError(f"{name}: {error}" if name else str(error)) from None
+
+
+def _bytes_of(place: Place) -> tuple[memoryview, str]:
+    """The bytes, and the name of the file for messages."""
+    if not isinstance(place, str | os.PathLike):
+        return memoryview(bytearray(place.read())), ""
+    name = os.fspath(place)
+    try:
+        with Path(place).open("rb") as stream:
+            if os.fstat(stream.fileno()).st_size == 0:
+                raise ArchiveError(f"{name}: the file is empty")
+            return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), name
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ArchiveError(f"{name}: cannot be read: {reason}") from None
+
+
+def _decode(data: memoryview) -> Archive:
+    entries = read_container(data)
+    if ENTRY not in entries:
+        raise ArchiveError(f"entry {ENTRY!r} is missing: this is a zip, but not a jitlang archive")
+    _check_size(ENTRY, entries[ENTRY])
+    check_crc(data, ENTRY, entries[ENTRY])
+    manifest = decode_manifest(entries.pop(ENTRY))
+    _check_sums(entries, manifest.checksums)
+    archive = Archive(manifest.entry_points, producer=manifest.producer, sizes={n: len(e) for n, e in entries.items()})
+    for name, content in entries.items():
+        _check_size(name, content)
+        _take(archive, name, content)
+    for name, content in entries.items():
+        if name.startswith("code/") and name.endswith(".ir"):
+            archive.programs[name[5:-3]] = decode_program(_text(name, content), name, archive.sources)
+    for point in archive.entry_points:
+        program = archive.programs.get(point.program)
+        if program is None or point.function not in program.functions:
+            raise ArchiveError(
+                f"entry {ENTRY!r}: entry point {point.name!r} names function {point.function!r} of program {point.program!r}, which is not there"
+            )
+    return archive
+
+
+def _take(archive: Archive, name: str, content: memoryview) -> None:
+    """Puts one entry, other than a program, where it belongs; entries of unknown folders are left for later versions."""
+    if name == STATE:
+        try:
+            archive.state = json.loads(str(content, "utf-8", "surrogatepass"))
+        except (ValueError, RecursionError) as error:
+            raise ArchiveError(f"entry {name!r}: cannot be read: {error}") from None
+    elif name == WEIGHTS:
+        archive.tensors = decode_tensors(content, name)
+    elif name.startswith("code/") and not name.endswith(".ir"):
+        archive.sources[name[5:]] = _text(name, content)
+    elif name.startswith("extra/"):
+        archive.extra[name[6:]] = bytes(content)
+
+
+def _check_sums(entries: Mapping[str, memoryview], checksums: Mapping[str, str]) -> None:
+    for name in checksums:
+        if name not in entries:
+            raise ArchiveError(f"entry {name!r} is missing")
+    for name, content in entries.items():
+        if name not in checksums:
+            raise ArchiveError(f"entry {name!r}: the manifest does not list it")
+        if hashlib.sha256(content).hexdigest() != checksums[name]:
+            raise ArchiveError(f"entry {name!r}: damaged (its SHA-256 is not the one in the manifest)")
+
+
+def _check_size(name: str, content: memoryview) -> None:
+    limit = LIMITS.get(name) or LIMITS.get(Path(name).suffix if name.startswith("code/") else "")
+    if limit is not None and len(content) > limit:
+        raise ArchiveError(f"entry {name!r}: {len(content)} bytes; at most {limit} are read")
+
+
+def _text(name: str, content: memoryview) -> str:
+    try:
+        return str(content, "utf-8")
+    except UnicodeDecodeError as error:
+        raise ArchiveError(f"entry {name!r}: not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def check_extra_name(name: str) -> str:
+    """Why a file of the user's cannot be stored under that name, or ''."""
+    return check_name(f"extra/{name}")

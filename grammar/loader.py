@@ -49,12 +49,12 @@ class Parser:
         from lark.indenter import Indenter
 
         class Layout(Indenter):
-            NL_type = "_NL"  # type: ignore[assignment]
-            OPEN_PAREN_types = ["LPAR", "LSQB", "LBRACE"]  # type: ignore[assignment]
-            CLOSE_PAREN_types = ["RPAR", "RSQB", "RBRACE"]  # type: ignore[assignment]
-            INDENT_type = "_INDENT"  # type: ignore[assignment]
-            DEDENT_type = "_DEDENT"  # type: ignore[assignment]
-            tab_len = 8  # type: ignore[assignment]
+            NL_type = "_NL"
+            OPEN_PAREN_types = ["LPAR", "LSQB", "LBRACE"]
+            CLOSE_PAREN_types = ["RPAR", "RSQB", "RBRACE"]
+            INDENT_type = "_INDENT"
+            DEDENT_type = "_DEDENT"
+            tab_len = 8
 
         return lark.Lark(
             grammar_text(*self.files),
@@ -62,7 +62,7 @@ class Parser:
             parser="lalr",
             lexer="contextual",
             maybe_placeholders=True,
-            transformer=self.builder,  # type: ignore[arg-type]
+            transformer=self.builder,
             postlex=Layout() if self.indented else None,
         )
 

@@ -18,7 +18,7 @@ from jitlang.grammar.literals import read_number, read_string
 from jitlang.grammar.loader import Parser
 from jitlang.grammar.types import TypeBuilder, TypeTree, build_type
 from jitlang.schema import MISSING, Alias, Argument, Return, Schema
-from jitlang.types import FLOAT, DTYPES, ListType, OptionalType, Type
+from jitlang.types import DTYPES, FLOAT, ListType, OptionalType, Type
 
 _WORDS: dict[str, Any] = {"True": True, "False": False, "None": None, **{d.name: d for d in DTYPES}}
 

@@ -22,6 +22,7 @@ _addresses: dict[str, int] = {}
 _cells: dict[str, tuple[int, int]] = {}
 _alive: list[Any] = []  # callbacks and objects that native code points to
 _libraries: dict[str, Any] = {}
+_providers: dict[str, Callable[[], None]] = {}
 
 _calloc = ctypes.pythonapi.PyMem_RawCalloc
 _calloc.restype = ctypes.c_void_p
@@ -69,6 +70,11 @@ def define(name: str, address: int, keep: object = None) -> None:
         _alive.append(keep)
 
 
+def provide(prefix: str, load: Callable[[], None]) -> None:
+    """Has `load` called, to `define` them, when a name that begins with `prefix` is looked up and is not known yet."""
+    _providers[prefix] = load
+
+
 def host_function(name: str, result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: makes a Python function callable from native code by `name`, with these ctypes types.
 
@@ -107,6 +113,11 @@ def _open_process() -> Any:
     return ctypes.PyDLL(None)
 
 
+def process() -> Any:
+    """The process itself as a ctypes library whose functions keep the GIL (libc, pthread, CPython's C API)."""
+    return _library("process", _open_process)
+
+
 def _open_blas() -> Any:
     package = importlib.import_module("scipy_openblas32")
     library = ctypes.CDLL(str(_blas_file(package)))
@@ -136,12 +147,17 @@ def blas() -> Any:
 def lookup(name: str) -> int | None:
     """The address of a symbol, or None where there is none."""
     found = _addresses.get(name)
+    if found is None:
+        for prefix, load in _providers.items():
+            if name.startswith(prefix):
+                load()
+                found = _addresses.get(name)
     if found is not None:
         return found
     if name.startswith("cblas_"):
         found = _symbol(blas(), f"scipy_{name}")
     if found is None:
-        found = _symbol(_library("process", _open_process), name)
+        found = _symbol(process(), name)
     if found is None and name.startswith("__"):
         found = _symbol(_library("gcc", lambda: ctypes.CDLL("libgcc_s.so.1")), name)
     if found is not None:

@@ -24,15 +24,16 @@ import json
 import mmap
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from jitlang.errors import ArchiveError
 from jitlang.ir.graph import Program
+from jitlang.ir.printer import Hook
 from jitlang.serialization.container import Buffer, check_crc, check_name, read_container, write_container
 from jitlang.serialization.manifest import ENTRY, EntryPoint, Manifest, decode_manifest
-from jitlang.serialization.programs import decode_program, encode_program
+from jitlang.serialization.programs import collect_sources, decode_program, encode_program
 from jitlang.serialization.weights import StoredTensor, decode_tensors, encode_tensors
 
 STATE = "state.json"
@@ -50,7 +51,7 @@ class Archive:
     Args:
         entry_points: what can be called.
         programs: name → program.
-        sources: file name → text of the user's source.
+        sources: file name → text of the user's source, of an archive that was read; what is written is taken from the programs.
         tensors: name → tensor.
         state: the root object's tree (a document of `tree`), or None.
         extra: the user's own files.
@@ -71,16 +72,16 @@ class Archive:
 # ---- writing ------------------------------------------------------------------------------------------------------
 
 
-def write_archive(archive: Archive, place: Place) -> None:
+def write_archive(archive: Archive, place: Place, *, hook: Hook | None = None) -> None:
     """Writes the archive to a path or a binary stream.
 
-    A file appears complete or not at all: it is written beside its place, flushed to the disk, and renamed. Raises ValueError for contents that
+    `hook` names constants in the programs that have no literal in IR text. A file appears complete or not at all: it is written beside its place, flushed to the disk, and renamed. Raises ValueError for contents that
     cannot be stored (a name that is not allowed, a tensor whose buffer does not fit), OSError where the disk does not take it.
     """
-    entries = _entries(archive)
+    entries = _entries(archive, hook)
     digests = {name: _sha256(pieces) for name, pieces in entries.items()}
     manifest = Manifest(archive.producer, archive.entry_points, digests)
-    rows = [(ENTRY, [manifest.encode()]), *entries.items()]
+    rows: list[tuple[str, list[Buffer]]] = [(ENTRY, [manifest.encode()]), *entries.items()]
     if not isinstance(place, str | os.PathLike):
         write_container(cast(BinaryIO, place), rows)
         return
@@ -88,13 +89,15 @@ def write_archive(archive: Archive, place: Place) -> None:
         write_container(stream, rows)
 
 
-def _entries(archive: Archive) -> dict[str, list[Buffer]]:
+def _entries(archive: Archive, hook: Hook | None) -> dict[str, list[Buffer]]:
     """Every entry but the manifest, in the order of the file: text first, so that a look at a large file reads little."""
     entries: dict[str, list[Buffer]] = {}
-    for name in sorted(archive.programs):
-        entries[f"code/{name}.ir"] = [encode_program(archive.programs[name], archive.sources).encode()]
-    for name in sorted(archive.sources):
-        entries[f"code/{name}"] = [archive.sources[name].encode()]
+    programs = [archive.programs[name] for name in sorted(archive.programs)]
+    files, sources = collect_sources(programs)
+    for name, program in zip(sorted(archive.programs), programs, strict=True):
+        entries[f"code/{name}.ir"] = [encode_program(program, files, hook).encode()]
+    for name in sorted(sources):
+        entries[f"code/{name}"] = [sources[name].encode("utf-8", "surrogatepass")]
     if archive.state is not None:
         entries[STATE] = [json.dumps(archive.state, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8", "surrogatepass")]
     for name in sorted(archive.extra):
@@ -139,16 +142,17 @@ def _sha256(pieces: list[Buffer]) -> str:
 # ---- reading ------------------------------------------------------------------------------------------------------
 
 
-def read_archive(place: Place) -> Archive:
+def read_archive(place: Place, *, references: Callable[[str, Archive], Any] | None = None) -> Archive:
     """The checked contents of a file or a binary stream.
 
+    `references` gives the constants that were named by `write_archive`'s hook; it may look at the archive's tensors, and raises KeyError for a name it does not know.
     Tensors are views into the file's mapping (private: writing to one changes memory, never the file), so loading copies no
     weights; they keep the mapping alive. Raises ArchiveError, naming the entry and the reason, for a file that is missing, damaged, hostile or of a
     newer format.
     """
     data, name = _bytes_of(place)
     try:
-        return _decode(data)
+        return _decode(data, references)
     except ArchiveError as error:
         raise ArchiveError(f"{name}: {error}" if name else str(error)) from None
 
@@ -168,7 +172,7 @@ def _bytes_of(place: Place) -> tuple[memoryview, str]:
         raise ArchiveError(f"{name}: cannot be read: {reason}") from None
 
 
-def _decode(data: memoryview) -> Archive:
+def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None) -> Archive:
     entries = read_container(data)
     if ENTRY not in entries:
         raise ArchiveError(f"entry {ENTRY!r} is missing: this is a zip, but not a jitlang archive")
@@ -180,9 +184,10 @@ def _decode(data: memoryview) -> Archive:
     for name, content in entries.items():
         _check_size(name, content)
         _take(archive, name, content)
+    constants = None if references is None else lambda reference: references(reference, archive)
     for name, content in entries.items():
         if name.startswith("code/") and name.endswith(".ir"):
-            archive.programs[name[5:-3]] = decode_program(_text(name, content), name, archive.sources)
+            archive.programs[name[5:-3]] = decode_program(_text(name, content), name, archive.sources, constants)
     for point in archive.entry_points:
         program = archive.programs.get(point.program)
         if program is None or point.function not in program.functions:
@@ -226,7 +231,7 @@ def _check_size(name: str, content: memoryview) -> None:
 
 def _text(name: str, content: memoryview) -> str:
     try:
-        return str(content, "utf-8")
+        return str(content, "utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
         raise ArchiveError(f"entry {name!r}: not UTF-8: {error.reason} at byte {error.start}") from None
 

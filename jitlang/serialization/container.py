@@ -175,11 +175,11 @@ def _directory_place(data: memoryview) -> tuple[int, int]:
         raise ArchiveError(f"the file is {len(data)} bytes long: not an archive, or cut off")
     magic, _, _, _, count, _, start, comment = _END.unpack(data[-_END.size :])
     if magic != 0x06054B50 or comment != 0:
-        kind = "cut off or damaged at its end" if data[:4] == b"PK\x03\x04" else "not a jitlang archive"
+        kind = "cut off or damaged at its end" if bytes(data[:4]) == b"PK\x03\x04" else "not a jitlang archive"
         raise ArchiveError(f"the file has no end record: it is {kind}")
     if start == WIDE_MARK:
         end64 = len(data) - _END.size - _LOCATOR64.size - _END64.size
-        if end64 < 0 or data[end64 : end64 + 4] != b"PK\x06\x06":
+        if end64 < 0 or bytes(data[end64 : end64 + 4]) != b"PK\x06\x06":
             raise ArchiveError("the end record of the file is damaged")
         *_, count, _, start = _END64.unpack(data[end64 : end64 + _END64.size])
     if start > len(data) - _END.size:
@@ -204,7 +204,7 @@ def _directory(data: memoryview, start: int, count: int) -> list[Entry]:
 def _row(data: memoryview, at: int, index: int) -> tuple[Entry, int]:
     """The directory row at `at`, and where the next one begins."""
     head = data[at : at + _CENTRAL.size]
-    if len(head) < _CENTRAL.size or head[:4] != b"PK\x01\x02":
+    if len(head) < _CENTRAL.size or bytes(head[:4]) != b"PK\x01\x02":
         raise ArchiveError(f"entry number {index + 1}: its row in the directory is damaged")
     _, _, _, flags, method, _, _, crc, packed, size, name_length, extra_length, *_, offset = _CENTRAL.unpack(head)
     at += _CENTRAL.size

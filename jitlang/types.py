@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,10 +257,14 @@ class Pointer(Type):
 
 @dataclasses.dataclass(eq=False)
 class StructType(Type):
-    """A C struct, compared by identity; fields are laid out as the C compiler of the target does."""
+    """A C struct, compared by identity; fields are laid out as the C compiler of the target does. `named` holds all, by name."""
 
+    named: ClassVar[dict[str, StructType]] = {}
     name: str
     fields: dict[str, Type] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.named[self.name] = self
 
     def __str__(self) -> str:
         return self.name

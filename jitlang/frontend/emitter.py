@@ -616,7 +616,7 @@ class Emitter:
         else:
             self.emit("prim::return", (result,))
 
-    def function(self, statements: Sequence[ast.stmt], env: Environment, result: Type | None) -> None:
+    def function_body(self, statements: Sequence[ast.stmt], env: Environment, result: Type | None) -> None:
         """Emits a whole function body into `graph`, whose parameters are in `env` already.
 
         Args:

@@ -1,0 +1,1 @@
+"""IR to LLVM IR to machine code, for scripts and kernels, for every target."""

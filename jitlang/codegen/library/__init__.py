@@ -1,0 +1,1 @@
+"""The native library of the language: containers and strings, written in the kernel language."""

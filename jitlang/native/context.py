@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import os
 import struct
 import sys
 import threading
@@ -38,8 +39,11 @@ class _Owner:
 
     def __init__(self, context: Any) -> None:
         self.context = context
+        self.process = os.getpid()
 
     def __del__(self) -> None:
+        if _free is None or self.process != os.getpid():
+            return  # the interpreter ends, or a fork left the thread behind
         self.context.stack_low = self.context.stack_high = 0
         _free.append(self.context)
 
@@ -76,6 +80,18 @@ def _new_context() -> Any:
     context.stack_low, context.stack_high = low, high
     context.stack_limit = low + min((high - low) // 8, 512 << 10)
     return context
+
+
+def forget_other_threads() -> None:
+    """In a forked child: gives back the contexts of threads that do not exist there."""
+    global _lock
+    _lock = threading.Lock()
+    mine = current()
+    _free.clear()
+    for context in _all:
+        if context is not mine:
+            context.active = context.stack_low = context.stack_high = 0
+            _free.append(context)
 
 
 def _stack_bounds() -> tuple[int, int]:

@@ -1,0 +1,73 @@
+"""What a node's operator and types mean in Python.
+
+In: nodes of the namespaces ``py`` and ``aten``; names of classes. Out: the operator's row and the Python function that the VM
+calls, and the Python classes of script objects, named tuples and exceptions.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jitlang.errors import IRError
+from jitlang.ir.graph import Node, Program
+from jitlang.ir.rows import row_of
+from jitlang.registry import Operator
+from jitlang.types import ClassType, TupleType
+
+
+def operator_row(node: Node) -> Operator:
+    """The row of a node's operator; IRError where there is none."""
+    row = row_of(node)
+    if row is None:
+        overload = node.attributes.get("overload")
+        shown = f" overload {overload}" if overload else ""
+        raise IRError(f"there is no operator {node.kind}({', '.join(str(v.type) for v in node.inputs)}){shown}")
+    return row
+
+
+def operator_callable(row: Operator) -> Callable[..., Any]:
+    """The Python function that applies an operator to Python values: ``row.python``, or the tensor layer's ``row.extra["eager"]``.
+
+    IRError where the row has neither.
+    """
+    call: Callable[..., Any] | None = row.python or row.extra.get("eager")
+    if call is None:
+        raise IRError(f"operator {row.schema.full_name} has no meaning that Python can call")
+    return call
+
+
+@functools.lru_cache(maxsize=512)
+def _named_tuple(name: str, fields: tuple[str, ...]) -> type:
+    return collections.namedtuple(name.rpartition(".")[2], fields)
+
+
+def tuple_class(type: TupleType, program: Program) -> type:
+    """The Python class of a NamedTuple type: the user's own, or for one from an archive a class of the same name and fields."""
+    known = python_class(program.classes.get(type.name))
+    return known if known is not None else _named_tuple(type.name, type.fields)
+
+
+def python_class(declared: Any) -> type | None:
+    """The Python class behind an entry of ``Program.classes``, or None."""
+    if isinstance(declared, ClassType):
+        return object_class(declared)
+    return declared if isinstance(declared, type) else None
+
+
+def object_class(declared: ClassType) -> type:
+    """The Python class of a script class; one that came from an archive gets a class of its name with no methods."""
+    if declared.python is None:
+        declared.python = type(declared.name.rpartition(".")[2], (), {"__module__": "<archive>"})
+    return declared.python
+
+
+def exception_class(name: str, program: Program) -> type[BaseException]:
+    """The exception class of a ``prim::raise``: a builtin or a class of the program; IRError for another name."""
+    found = python_class(program.classes.get(name)) or getattr(builtins, name, None)
+    if isinstance(found, type) and issubclass(found, BaseException):
+        return found
+    raise IRError(f"there is no exception class {name}")

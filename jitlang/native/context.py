@@ -37,15 +37,19 @@ CURRENT_CELL = "jl.current"  # the context that was asked for last; valid if the
 class _Owner:
     """Held by a thread's local storage; gives its context back when the thread ends."""
 
+    # Not globals: module globals are gone when the main thread's owner goes.
+    pool = _free
+    getpid = staticmethod(os.getpid)
+
     def __init__(self, context: Any) -> None:
         self.context = context
         self.process = os.getpid()
 
     def __del__(self) -> None:
-        if _free is None or self.process != os.getpid():
-            return  # the interpreter ends, or a fork left the thread behind
+        if self.process != self.getpid():
+            return  # of a thread that a fork left behind
         self.context.stack_low = self.context.stack_high = 0
-        _free.append(self.context)
+        self.pool.append(self.context)
 
 
 def current() -> Any:

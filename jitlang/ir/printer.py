@@ -221,7 +221,7 @@ class _Printer:
 
     def _node(self, node: Node, indent: str) -> None:
         self.first_line[node] = len(self.out)
-        if node.is_terminator:
+        if node.is_terminator and node.kind.startswith("prim::"):
             self.out.append(indent + self._terminator(node))
             return
         inputs = self._uses(node.inputs)

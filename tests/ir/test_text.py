@@ -92,7 +92,9 @@ def test_classes_refer_to_one_another_and_are_shared() -> None:
     assert program.classes["Net"].is_module and program.classes["Color"].is_enum
     assert dict(program.classes["Color"].values) == {"RED": 1, "GREEN": "g"}
     pair = program.classes["Pair"]
-    assert isinstance(pair, StructType) and pair.fields["next"].element is pair
+    assert isinstance(pair, StructType)
+    pointer = pair.fields["next"]
+    assert isinstance(pointer, Pointer) and pointer.element is pair
 
 
 def test_names() -> None:

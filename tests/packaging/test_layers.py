@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"interpreter"}),),
     (frozenset({"runtime"}),),
     (frozenset({"nn"}), frozenset({"serialization"})),
-    (frozenset({"cli", "jit", "__init__"}),),
+    (frozenset({"cli", "jit", "__init__", "__main__"}),),
 )
 PLACE = {part: (level, room) for level, layer in enumerate(LAYERS) for room in layer for part in room}
 # (importing file, imported part): why it may.

@@ -1,0 +1,5 @@
+"""``python -m jitlang``: the command line."""
+
+from jitlang.cli import main
+
+main()

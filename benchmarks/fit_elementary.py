@@ -255,6 +255,8 @@ def main() -> None:
         print(f"{name} = {pair(c, name.endswith('F32'))}")
     print(trailing("LN2_SHORT", mp.log(2), 40))
     print(f"ATANH_PAIRS = ({', '.join(pair(2 / mp.mpf(2 * k + 3)) for k in range(3))})")
+    high, low = (float(v) for v in pair(mp.pi / 2)[1:-1].split(", "))
+    print(f"HALF_PI_THIRD = {float(mp.pi / 2 - mp.mpf(high) - mp.mpf(low))!r}")
     digits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** 1280))
     words = [hex((digits >> (1280 - 64 * (i + 1))) & (2**64 - 1)) for i in range(20)]
     print(wrapped(f"TWO_OVER_PI_WORDS = ({', '.join(words)})  # the first 20 64-bit words of the binary fraction of 2/pi"))

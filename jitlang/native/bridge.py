@@ -396,7 +396,7 @@ def inline() -> str:
 
 
 def install() -> None:
-    """Compiles and links the bridge and defines its symbols; called by the first look-up of one."""
+    """Compiles and links the bridge and defines its symbols; `host.lookup` does it when the first of them is looked up."""
     text = _CONTEXT + _TEXT
     code, _, _ = cache.cached_object([text], lambda: (text, {}), level=1, whole_package=False)
     imports = {name: host.shared_cell(name) for name in ("jl.contexts", "jl.current", "jl.ticker", "jl.ticker.pipe", "jl.interrupt", "jl.py.ticker")}
@@ -405,6 +405,3 @@ def install() -> None:
     addresses = engine.link(code, EXPORTS, imports)
     for name, address in addresses.items():
         host.define(name, address)
-
-
-host.provide("jl.host.", install)

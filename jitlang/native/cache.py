@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -87,7 +88,9 @@ def key(parts: Iterable[str | bytes], *, level: int, whole_package: bool = True)
     here = engine.host()
     digest = hashlib.sha256()
     own = [fingerprint()] if whole_package else []
-    for part in (*own, here.triple, here.cpu, here.features, here.llvm, here.llvmlite, str(level), *parts):
+    # Bridge code holds offsets of the running CPython.
+    python = sys.implementation.cache_tag or ""
+    for part in (*own, python, here.triple, here.cpu, here.features, here.llvm, here.llvmlite, str(level), *parts):
         data = part.encode() if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()

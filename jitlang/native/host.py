@@ -22,7 +22,7 @@ _addresses: dict[str, int] = {}
 _cells: dict[str, tuple[int, int]] = {}
 _alive: list[Any] = []  # callbacks and objects that native code points to
 _libraries: dict[str, Any] = {}
-_providers: dict[str, Callable[[], None]] = {}
+_providers: list[Callable[[], None]] = []
 
 _calloc = ctypes.pythonapi.PyMem_RawCalloc
 _calloc.restype = ctypes.c_void_p
@@ -70,9 +70,13 @@ def define(name: str, address: int, keep: object = None) -> None:
         _alive.append(keep)
 
 
-def provide(prefix: str, load: Callable[[], None]) -> None:
-    """Has `load` called, to `define` them, when a name that begins with `prefix` is looked up and is not known yet."""
-    _providers[prefix] = load
+def provide(load: Callable[[], None]) -> None:
+    """Has `load` called once, to `define` symbols, when a ``jl.`` name is looked up that is not known yet."""
+    _providers.append(load)
+
+
+def _load_bridge() -> None:
+    importlib.import_module("jitlang.native.bridge").install()
 
 
 def host_function(name: str, result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -147,11 +151,10 @@ def blas() -> Any:
 def lookup(name: str) -> int | None:
     """The address of a symbol, or None where there is none."""
     found = _addresses.get(name)
-    if found is None:
-        for prefix, load in _providers.items():
-            if name.startswith(prefix):
-                load()
-                found = _addresses.get(name)
+    if found is None and name.startswith("jl.") and _providers:
+        for load in [_providers.pop() for _ in list(_providers)]:
+            load()
+        found = _addresses.get(name)
     if found is not None:
         return found
     if name.startswith("cblas_"):
@@ -183,3 +186,6 @@ def runtime_support() -> dict[str, int]:
     """Functions that LLVM calls by itself (128-bit division) and that are no symbols of the process everywhere."""
     names = ("__divti3", "__modti3", "__udivti3", "__umodti3", "__muloti4")
     return {name: address for name in names if (address := lookup(name)) is not None}
+
+
+provide(_load_bridge)

@@ -390,11 +390,15 @@ class Emitter:
                 outputs[at].append(self.truth_constant(flag) if isinstance(flag, bool) else flag)
         results.append((name, Maybe(out, node.add_output(BOOL, f"{name}_defined"))))
 
+    def join(self, a: Type, b: Type) -> Type | None:
+        """The type of a merge of values of two types, or None; a dialect may know more joins."""
+        return join(a, b)
+
     def joined(self, types: Sequence[Type], name: str) -> Type:
         """The type of a name at a merge; an error if there is none."""
         merged = types[0]
         for other in types[1:]:
-            wider = join(merged, other)
+            wider = self.join(merged, other)
             if wider is None:
                 self.fail(
                     ScriptTypeError,
@@ -477,7 +481,7 @@ class Emitter:
             else:
                 value, flag = self.value(entry, f"'{name}'"), None
             if type == NEVER or not is_subtype(value.type, type):
-                wider = value.type if type == NEVER else join(type, value.type)
+                wider = value.type if type == NEVER else self.join(type, value.type)
                 if wider is None:
                     self.fail(
                         ScriptTypeError,
@@ -601,7 +605,7 @@ class Emitter:
             frame.type = result.type
         elif not is_subtype(result.type, frame.type):
             if not frame.declared:
-                wider = join(frame.type, result.type)
+                wider = self.join(frame.type, result.type)
                 if wider is None:
                     self.fail(
                         ScriptTypeError,

@@ -1,0 +1,1 @@
+"""Kernels of the tensor runtime, written in the kernel language."""

@@ -1,0 +1,88 @@
+"""The structs of the tensor runtime: `Storage`, `TensorImpl`, `LoopTable`, `Iteration`, and the constants in them.
+
+A `TensorImpl` is one view; a `Storage` is the memory that views share. A new tensor is one block of `HEAD_BYTES` that
+holds its `TensorImpl` and the `Storage`; up to `INLINE_BYTES` of elements follow in the same block, more stand in a block of
+their own. The storage owns the head block, so a view may outlive the tensor that it was made from.
+"""
+
+from __future__ import annotations
+
+import jitlang.codegen.library.layout as library
+from jitlang.frontend.kernel import array, i64, ptr, struct, u8
+from jitlang.types import DTYPES
+
+MAX_RANK = 8
+HEAD_BYTES = 256
+INLINE_BYTES = 1024
+ALIGNMENT = 64
+
+# TensorImpl.flags
+CONTIGUOUS = 1  # row-major and dense; dimensions of size 1 may have any stride
+HEAD = 2  # the struct stands in its storage's own block
+NUMBER = 4  # a Python number on its way through a kernel: promoted as such ("wrapped number")
+READ_ONLY = 8  # the memory must not be written (a mapped file)
+
+CPU = 0
+(UINT8, INT32, INT64, FLOAT32, FLOAT64, BOOL) = (d.code for d in DTYPES)
+UNDEFINED = 15  # no dtype yet; the largest number that fits in a table row
+
+
+@struct
+class Storage:
+    """Memory that views share.
+
+    `block` is the element block to give back to the allocator (null: elements are inline or foreign); `destroy`, where not
+    null, is called with `owner` when the last view is gone. `version` counts in-place writes.
+    """
+
+    references: i64
+    data: ptr[u8]
+    bytes: i64
+    block: ptr[u8]
+    owner: ptr[u8]
+    destroy: ptr[u8]
+    version: i64
+    spare: i64
+
+
+@struct
+class TensorImpl:
+    """One view: `data` is the address of its first element; strides count elements."""
+
+    references: i64
+    storage: ptr[Storage]
+    data: ptr[u8]
+    numel: i64
+    dtype: i64
+    device: i64
+    rank: i64
+    flags: i64
+    sizes: array[i64, MAX_RANK]
+    strides: array[i64, MAX_RANK]
+
+
+@struct
+class LoopTable:
+    """Compiled loops of one operator, by dtype code; null where none has been compiled yet."""
+
+    loops: array[ptr[u8], 16]
+
+
+MAX_OPERANDS = 5
+
+
+@struct
+class Iteration:
+    """A loop nest over several operands, fastest dimension first; strides are in bytes, `MAX_RANK` to an operand."""
+
+    count: i64
+    rank: i64
+    numel: i64
+    sizes: array[i64, MAX_RANK]
+    strides: array[i64, MAX_OPERANDS * MAX_RANK]
+    data: array[ptr[u8], MAX_OPERANDS]
+    order: array[i64, MAX_RANK]
+
+
+IntList = library.List
+TensorList = library.List

@@ -34,7 +34,7 @@ from jitlang.types import (
 )
 
 
-class BrokenInvariant(Exception):  # noqa: N818  (it never leaves the verifier)
+class BrokenInvariant(Exception):
     """Invariant number `invariant` does not hold."""
 
     def __init__(self, invariant: int, message: str) -> None:

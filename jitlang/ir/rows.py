@@ -1,7 +1,7 @@
 """Which operator a node applies.
 
 In: a node of a namespace with rows (``py``, ``aten``). Out: its `Operator`: the one that the attribute ``overload``
-names, else the first whose schema the types of the inputs fit.
+names (IR written by hand may leave it out), else the first whose schema the types of the inputs fit.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 
+from jitlang.errors import IRError
 from jitlang.ir.graph import Node
 from jitlang.registry import Operator, on_register, overloads
 from jitlang.types import (
@@ -32,7 +33,17 @@ importlib.import_module("jitlang.operators")  # registers the ``py`` rows
 _NESTED = (ListType, DictType, SetType, OptionalType, TupleType)
 
 
-def row_of(node: Node) -> Operator | None:
+def row_of(node: Node) -> Operator:
+    """The row of the operator that `node` applies. Raises IRError where there is none."""
+    row = row_or_none(node)
+    if row is None:
+        wanted = node.attributes.get("overload")
+        shown = f"{node.kind} overload {wanted}" if wanted else f"{node.kind}({', '.join(str(v.type) for v in node.inputs)})"
+        raise IRError(f"there is no operator {shown}")
+    return row
+
+
+def row_or_none(node: Node) -> Operator | None:
     """The row of the operator that `node` applies, or None where there is none (``prim`` and ``ll`` nodes, unknown operators)."""
     return find_row(node.kind, tuple(v.type for v in node.inputs), node.attributes.get("overload"))
 

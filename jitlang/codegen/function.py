@@ -112,6 +112,10 @@ class FunctionBuilder:
         self.entry = BasicBlock("entry")
         self.current = self.entry
         self.blocks.append(self.entry)
+        self.overflow_flag: str | None = None  # where the fast body of a loop notes that something is wrong
+        self.slow: BasicBlock | None = None  # where that iteration is run again
+        self.slow_depth = 0
+        self.predicates: list[str] = []  # conditions under which the code being emitted counts (if-conversion)
         self._names = 0
         self._chains: dict[tuple[Value, ...], str] = {}
         self._sites: dict[tuple[int, tuple[Value, ...]], str] = {}
@@ -225,10 +229,30 @@ class FunctionBuilder:
 
     # ---- errors ---------------------------------------------------------------------------------------------------
 
+    def raise_flag(self, wrong: str) -> None:
+        """In the fast body of a loop: notes that the iteration must be run again if the i1 `wrong` is true."""
+        for predicate in self.predicates:
+            wrong = self.op(f"and i1 {wrong}, {predicate}")
+        seen = self.op(f"load i1, ptr {self.overflow_flag}")
+        self.do(f"store i1 {self.op(f'or i1 {seen}, {wrong}')}, ptr {self.overflow_flag}")
+
+    def leave_fast(self) -> None:
+        """At the end of a fast iteration: runs it again with immediate checks if the flag is up."""
+        if self.slow is not None and not self.current.closed:
+            following = self.block("right")
+            wrong = self.op(f"load i1, ptr {self.overflow_flag}")
+            # unpredictable: else the selection of instructions makes one jump of each part of the flag
+            self.module.globals.setdefault("!none", "!2 = !{}")
+            self.do(f"br i1 {wrong}, label %{self.slow.label}, label %{following.label}, !unpredictable !2")
+            self.current.closed = True
+            self.place(following)
+
     def failure(self, node: Node) -> str:
         """The label to branch to when `node` has recorded an error: notes the site, releases what is owned, returns."""
         if not self.raises:
             raise CodegenError(f"{node.kind} may fail in {self.symbol}, which is not allowed to")
+        if self.slow is not None:
+            return self.slow.label
         owned = tuple(v for s in self.scopes for v in s.owned)
         site = self.module.site(node.range) if self.script else 0
         key = (site, owned)
@@ -380,8 +404,37 @@ def result_type(type: Type, raises: bool) -> str:
 # ---- structured nodes -------------------------------------------------------------------------------------------------
 
 
+SPECULATABLE: list[Callable[[Node], bool]] = []  # what the script lowerings say of a py:: node: cheap, and only flags what is wrong
+_SPECULATED_NODES = 12
+
+
+def _is_speculatable(node: Node) -> bool:
+    """Whether both sides of an If may be computed, to be selected from: few cheap nodes that have no effect."""
+    inside = [n for block in node.blocks for n in block.walk()]
+    return len(inside) <= _SPECULATED_NODES and all(
+        n.kind in ("prim::yield", "prim::Constant", "prim::If", "prim::Uninitialized") or any(test(n) for test in SPECULATABLE) for n in inside
+    )
+
+
+def _select_if(b: FunctionBuilder, node: Node) -> None:
+    """An If as selections."""
+    cond = b.operand(node.inputs[0])
+    sides = []
+    for block, predicate in zip(node.blocks, (cond, b.op(f"xor i1 {cond}, true")), strict=True):
+        b.predicates.append(predicate)
+        for inner in block.nodes[:-1]:
+            b.lower_node(inner)
+        b.predicates.pop()
+        sides.append([b.typed(v) for v in block.terminator.inputs])
+    for out, then, other in zip(node.outputs, *sides, strict=True):
+        b.values[out] = b.op(f"select i1 {cond}, {then}, {other}")
+
+
 @lowering("prim::If")
 def _lower_if(b: FunctionBuilder, node: Node) -> None:
+    if b.slow is not None and _is_speculatable(node):
+        _select_if(b, node)
+        return
     then, other = b.block("then"), b.block("else")
     joint = b.joint("merge")
     b.exits[node] = joint
@@ -404,79 +457,112 @@ def _lower_region(b: FunctionBuilder, node: Node) -> None:
 
 @lowering("prim::While")
 def _lower_while(b: FunctionBuilder, node: Node) -> None:
-    body = node.blocks[0]
-    types = [p.type for p in body.params]
     initial = [b.take(node, i) for i in range(len(node.inputs))]
-    head, latch, after = b.block("while"), b.joint("next"), b.joint("endwhile")
-    b.exits[node], b.nexts[node] = after, latch
-    start = b.current.label
-    b.jump(head)
-    b.place(head)
-    params = [b.name("loop") for _ in types]
-    if b.script:
-        poll(b, node, params, types)
-    b.lower_block(body, params)
-    repeated = b.arrive(latch, types)
-    latch_label = b.current.label
-    if latch.edges:
-        b.jump(head)
-    for name, type, first, again in zip(params, types, initial, repeated, strict=True):
-        b.phi(head, type, [(start, first), *([(latch_label, again)] if latch.edges else [])], name)
-    for out, operand in zip(node.outputs, b.arrive(after, [o.type for o in node.outputs]), strict=True):
-        b.values[out] = operand
+    _lower_loop(b, node, initial, [], lambda: [], lambda: [])
 
 
 @lowering("prim::For")
 def _lower_for(b: FunctionBuilder, node: Node) -> None:
-    body = node.blocks[0]
-    index_type = body.params[0].type
+    index_type = node.blocks[0].params[0].type
     kind = register_type(index_type)
-    types = [p.type for p in body.params[1:]]
     start, stop, step = (b.operand(v) for v in node.inputs[:3])
     initial = [b.take(node, i) for i in range(3, len(node.inputs))]
     step_value = node.inputs[2].constant if node.inputs[2].is_constant else None
     counted = step_value is None or (index_type == INT and abs(step_value) != 1)
-    trips = _trip_count(b, start, stop, step) if counted else ""
-    head, latch, after = b.block("for"), b.joint("next"), b.joint("endfor")
-    inside = b.block("body")
-    b.exits[node], b.nexts[node] = after, latch
-    entry = b.current.label
+    index, left = b.name("i"), b.name("left")
+    hidden = [(index, kind, start), *([(left, "i64", _trip_count(b, start, stop, step))] if counted else [])]
+
+    def more() -> list[str]:
+        if counted:
+            test = f"icmp ne i64 {left}, 0"
+        else:
+            sign = "u" if isinstance(index_type, Machine) and index_type.kind == "u" else "s"
+            test = f"icmp {sign}{'lt' if step_value > 0 else 'gt'} {kind} {index}, {stop}"
+        return [test]
+
+    def advance() -> list[str]:
+        following = b.op(f"add {'' if counted else 'nsw '}{kind} {index}, {step}")
+        return [following, *([b.op(f"sub i64 {left}, 1")] if counted else [])]
+
+    _lower_loop(b, node, initial, hidden, more, advance)
+
+
+def _lower_loop(
+    b: FunctionBuilder, node: Node, initial: list[str], hidden: list[tuple[str, str, str]], more: Callable[[], list[str]], advance: Callable[[], list[str]]
+) -> None:
+    """Lowers a loop.
+
+    Args:
+        initial: the operands of the carried values.
+        hidden: the loop's own counters: (name, LLVM type, initial operand); the first is the body's index.
+        more: the test at the head (none: endless).
+        advance: emits, at the back-edge, the next operands of `hidden`.
+
+    A script's loop whose iterations have no side effect gets its body twice: a fast one with deferred checks, and one
+    with immediate checks that an iteration is run again in when the fast one has found something wrong.
+    """
+    body = node.blocks[0]
+    types = [p.type for p in body.params[len(body.params) - len(initial) :]]
+    head, after = b.block("loop"), b.joint("endloop")
+    b.exits[node] = after
+    edges = [(b.current.label, [h[2] for h in hidden], initial)]
     b.jump(head)
     b.place(head)
-    index = b.name("i")
-    left = b.name("left")
     params = [b.name("loop") for _ in types]
-    if counted:
-        more = b.op(f"icmp ne i64 {left}, 0")
-    else:
-        signed = "u" if isinstance(index_type, Machine) and index_type.kind == "u" else "s"
-        more = b.op(f"icmp {signed}{'lt' if step_value > 0 else 'gt'} {kind} {index}, {stop}")
-    after.edges.append((b.current.label, list(params)))
-    b.branch(more, inside, after.block)
-    b.place(inside)
-    if b.script:
-        poll(b, node, params, types)
-    b.lower_block(body, [index, *params])
-    repeated = b.arrive(latch, types)
-    edges: list[tuple[str, str]] = []
-    if latch.edges:
-        wrap = "" if counted else "nsw " if kind.startswith("i") else ""
-        following = b.op(f"add {wrap}{kind} {index}, {step}")
-        fewer = b.op(f"sub i64 {left}, 1") if counted else ""
-        edges = [(b.current.label, following)]
-        if counted:
-            head.phis.append(f"{left} = phi i64 [ {trips}, %{entry} ], [ {fewer}, %{b.current.label} ]")
-        for name, type, first, again in zip(params, types, initial, repeated, strict=True):
-            b.phi(head, type, [(entry, first), (b.current.label, again)], name)
-        b.jump(head)
-    else:
-        if counted:
-            head.phis.append(f"{left} = phi i64 [ {trips}, %{entry} ]")
-        for name, type, first in zip(params, types, initial, strict=True):
-            b.phi(head, type, [(entry, first)], name)
-    b.phi(head, index_type, [(entry, start), *edges], index)
+    tests = more()
+    if tests:
+        inside = b.block("body")
+        cond = b.op(tests[0])
+        after.edges.append((b.current.label, list(params)))
+        b.branch(cond, inside, after.block)
+        b.place(inside)
+    leading = [h[0] for h in hidden[:1]]
+    deferred = b.script and b.slow is None and is_deferrable(b, node)
+    for fast in [True, False] if deferred else [False]:
+        latch = b.nexts[node] = b.joint("next")
+        if fast:
+            slow = b.slow = b.block("slow")
+            b.overflow_flag = b.stack("i1", 1, 1)
+            b.slow_depth = len(b.scopes)
+            b.do(f"store i1 false, ptr {b.overflow_flag}")
+        elif b.script and b.slow is None:
+            poll(b, node, params, types)
+        b.lower_block(body, [*leading, *params])
+        repeated = b.arrive(latch, types)
+        if latch.edges:
+            if fast:
+                seen = b.op("load atomic i64, ptr %ctx monotonic, align 8")  # Context.interrupt is its first field
+                b.raise_flag(b.op(f"icmp ne i64 {seen}, 0"))
+                b.leave_fast()
+            following = advance()
+            edges.append((b.current.label, following, repeated))
+            b.jump(head)
+        if fast:
+            b.slow = b.overflow_flag = None
+            b.place(slow)
+    for position, (name, text, _) in enumerate(hidden):
+        head.phis.append(f"{name} = phi {text} {', '.join(f'[ {h[position]}, %{label} ]' for label, h, _ in edges)}")
+    for position, (name, type) in enumerate(zip(params, types, strict=True)):
+        b.phi(head, type, [(label, c[position]) for label, _, c in edges], name)
     for out, operand in zip(node.outputs, b.arrive(after, [o.type for o in node.outputs]), strict=True):
         b.values[out] = operand
+
+
+DEFERRABLE: list[Callable[[Node], bool]] = []  # what the script lowerings say of a py:: node: no side effect, and native
+
+
+def is_deferrable(b: FunctionBuilder, node: Node) -> bool:
+    """Whether an iteration of this loop may be run twice: no loop inside, nothing written, nothing of a managed type made."""
+    simple = {"prim::Constant", "prim::If", "prim::Region", "prim::Tuple", "prim::TupleIndex", "prim::Uninitialized", "prim::Some", "prim::Unwrap"}
+    for inner in node.walk():
+        values = [*inner.outputs, *(p for block in inner.blocks for p in block.params)]
+        if inner.kind != "prim::Constant" and any(b.managed.is_managed(v.type) for v in values):
+            return False
+        if inner is node or inner.is_terminator or inner.kind in simple:
+            continue
+        if not any(test(inner) for test in DEFERRABLE):
+            return False
+    return True
 
 
 def _trip_count(b: FunctionBuilder, start: str, stop: str, step: str) -> str:
@@ -497,8 +583,7 @@ def _trip_count(b: FunctionBuilder, start: str, stop: str, step: str) -> str:
 
 def poll(b: FunctionBuilder, node: Node, params: Sequence[str], types: Sequence[Type]) -> None:
     """At a back-edge: looks at the interrupt word; if it is set, asks the host whether to go on."""
-    word = b.module.external("jl.interrupt")
-    seen = b.op(f"load atomic i64, ptr {word} monotonic, align 8")
+    seen = b.op("load atomic i64, ptr %ctx monotonic, align 8")  # Context.interrupt is its first field
     quiet = b.op(f"icmp eq i64 {seen}, 0")
     slow, following = b.block("interrupt"), b.block("go")
     b.branch(quiet, following, slow, likely=True)
@@ -531,11 +616,14 @@ def _lower_yield(b: FunctionBuilder, node: Node) -> None:
 def _lower_exit(b: FunctionBuilder, node: Node) -> None:
     assert node.target is not None
     joint = (b.exits if node.kind == "prim::exit" else b.nexts)[node.target]
+    if node.kind == "prim::exit" and joint.depth <= b.slow_depth:
+        b.leave_fast()
     b.edge(joint, b._leave(node, joint.depth))
 
 
 @lowering("prim::return")
 def _lower_return(b: FunctionBuilder, node: Node) -> None:
+    b.leave_fast()
     (operand,) = b._leave(node, 0)
     kind = b.result_type
     if kind == "void":

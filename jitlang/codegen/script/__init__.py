@@ -1,0 +1,1 @@
+"""Lowerings of scripts: what ``prim::`` and ``py::`` nodes are in native code."""

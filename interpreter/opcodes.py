@@ -200,3 +200,7 @@ def manual() -> str:
         letters = " ".join(f"{letter}:{kind}" for letter, kind in zip("ABC", row.kinds, strict=False))
         lines.append(f"| {row.name} | {letters} | {formula} | {row.doc}.{stands} |")
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(manual(), end="")

@@ -159,11 +159,15 @@ class VM:
         """Turns instructions into the chain of lists that the dispatch loop follows."""
         code = executable.code
         loops: list[Any] = []
+        removed = {"JUMP"} if self.on_hot_loop is not None else {"JUMP", "LOOP"}
         nodes: list[Linked] = [[0, None, None, None, index, None] for index in range(len(code.instructions))]
 
         def target(index: int) -> Linked:
-            while code.instructions[index].opcode.name == "JUMP":
-                index = code.instructions[index].operands[0]
+            first = index
+            while (item := code.instructions[index]).opcode.name in removed:
+                index = code.loops[item.operands[2]].head if item.opcode.counting else item.operands[0]
+                if index == first:
+                    break  # an endless loop with nothing in it stays
             return nodes[index]
 
         for loop in code.loops:

@@ -3,14 +3,14 @@
 In: programs, whose source ranges point into files as the user's machine names them. Out: IR text without any path of that machine, and one
 text per file for ``code/``; and back, with the ranges pointing into those texts.
 
-A program knows only the functions that it was made of, each with its place in the file. The text for ``code/`` puts each at its own lines and leaves the
-other lines empty, so that line numbers stay those of the user's file.
+The text for ``code/`` holds the lines of the functions that the program was made of, each at its place in the user's file, and leaves the other lines
+empty, so that line numbers stay what they were.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +19,7 @@ from jitlang.grammar.literals import read_string, write_string
 from jitlang.ir.graph import Program
 from jitlang.ir.printer import Hook, print_program
 from jitlang.ir.reader import parse_program
+from jitlang.ir.verifier import verify_program
 from jitlang.serialization.container import check_name
 from jitlang.source import Source
 
@@ -29,34 +30,35 @@ def collect_sources(programs: Iterable[Program]) -> tuple[dict[str, str], dict[s
     """What the programs' ranges point into: file name → name in the archive, and name in the archive → text."""
     names: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
-    for source in _sources(programs):
+    for source, first, last in _stretches(programs):
         if source.filename not in names:
             names[source.filename] = _archive_name(source.filename, set(names.values()))
-        found = lines.setdefault(names[source.filename], [])
-        _place(source, found)
+        _place(source, first, last, lines.setdefault(names[source.filename], []))
     return names, {name: "\n".join(found) + "\n" for name, found in lines.items()}
 
 
-def _sources(programs: Iterable[Program]) -> Iterator[Source]:
-    """Every source, once, in program order."""
-    seen: set[int] = set()
+def _stretches(programs: Iterable[Program]) -> list[tuple[Source, int, int]]:
+    """Each function's source, first and last line, in program order: what else stands in the user's files is nobody's business."""
+    found: dict[tuple[int, str], tuple[Source, int, int]] = {}
     for program in programs:
         for graph in program.functions.values():
             for where in (graph.range, *(node.range for node in graph.walk())):
                 for frame in where.frames() if where is not None else ():
-                    if id(frame.source) not in seen:
-                        seen.add(id(frame.source))
-                        yield frame.source
+                    key = (id(frame.source), frame.function)
+                    _, first, last = found.get(key, (frame.source, frame.line, frame.end_line))
+                    found[key] = (frame.source, min(first, frame.line), max(last, frame.end_line))
+    return list(found.values())
 
 
-def _place(source: Source, lines: list[str]) -> None:
-    """Puts the lines of a source where they stand in its file."""
-    start = max(0, source.first_line - 1)
+def _place(source: Source, first: int, last: int, lines: list[str]) -> None:
+    """Puts these lines of a source where they stand in its file."""
     own = source.lines()
-    lines.extend("" for _ in range(start + len(own) - len(lines)))
-    for index, line in enumerate(own, start):
+    last = min(last, source.first_line + len(own) - 1)  # a damaged range may name a line far away
+    lines.extend("" for _ in range(last - len(lines)))
+    for number in range(max(first, source.first_line, 1), last + 1):
+        line = own[number - source.first_line]
         if line.strip():
-            lines[index] = " " * source.indent + line
+            lines[number - 1] = " " * source.indent + line
 
 
 def _archive_name(filename: str, taken: set[str]) -> str:
@@ -87,9 +89,11 @@ def encode_program(program: Program, names: dict[str, str], hook: Hook | None = 
 
 
 def decode_program(text: str, entry: str, texts: dict[str, str], references: Callable[[str], Any] | None = None) -> Program:
-    """The program that an entry says; ArchiveError naming the entry where it cannot be read."""
+    """The program that an entry says; ArchiveError naming the entry where it cannot be read or breaks an invariant of the IR."""
     try:
-        return parse_program(text, texts=texts, references=references)
+        program = parse_program(text, texts=texts, references=references)
+        verify_program(program)
+        return program
     except RecursionError:
         raise ArchiveError(f"entry {entry!r}: its blocks are nested too deep") from None
     except (IRError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:

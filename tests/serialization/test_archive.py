@@ -100,7 +100,7 @@ def test_names_of_sources_that_are_no_files(name: str) -> None:
 
 
 def test_constants_with_a_name() -> None:
-    program = parse_program('graph @f() -> int:\n  %x: int = prim::Constant[value=&"w"]()\n  return(%x)\n', references=lambda name: {"w": b"bytes"}[name])
+    program = parse_program('graph @f() -> None with [note=&"w"]:\n  %x: None = None\n  return(%x)\n', references=lambda name: {"w": b"bytes"}[name])
     contents = Archive(programs={"main": program}, extra={"w": b"bytes"})
     with pytest.raises(ValueError, match="cannot be stored"):
         packed(contents)
@@ -109,7 +109,7 @@ def test_constants_with_a_name() -> None:
     with pytest.raises(ArchiveError, match=r"entry 'code/main.ir'.*reference 'w'"):
         read_archive(io.BytesIO(stream.getvalue()))
     back = read_archive(io.BytesIO(stream.getvalue()), references=lambda name, of: of.extra[name])
-    assert back.programs["main"].main.block.nodes[0].attributes["value"] == b"bytes"
+    assert back.programs["main"].main.attributes["note"] == b"bytes"
     with pytest.raises(ArchiveError, match="code/main.ir"):
         read_archive(io.BytesIO(stream.getvalue()), references=lambda name, of: of.tensors[name])
 
@@ -281,6 +281,10 @@ POINT = {"name": "f", "program": "main", "function": "double", "parameters": [],
         (put("code/main.ir", b""), "code/main.ir", "cannot be read"),
         (put("code/main.ir", b"graph @double("), "code/main.ir", "cannot be read"),
         (put("code/main.ir", b"graph @double() -> float:\n  return(%x)\n"), "code/main.ir", "%x is not defined"),
+        (put("code/main.ir", b"graph @double() -> float:\n  %x: float = 1.0\n"), "code/main.ir", "does not end in a terminator"),
+        (put("code/main.ir", b"graph @double(%x: int) -> float:\n  return(%x)\n"), "code/main.ir", "int where float is expected"),
+        (put("code/main.ir", b"graph @double(%x: int) -> int:\n  %y: int = py::system(%x)\n  return(%y)\n"), "code/main.ir", "no operator py::system"),
+        (put("code/main.ir", b"graph @f() -> None:\n  %x: int = " + b"(" * 20000 + b")" * 20000 + b"\n"), "code/main.ir", "."),
         (put("code/main.ir", deep_ir(3000)), "code/main.ir", "."),
         (put("code/main.ir", b"graph @f(%x: " + b"List[" * 20000 + b"int" + b"]" * 20000 + b") -> None:\n  return(%x)\n"), "code/main.ir", "."),
     ],

@@ -1,0 +1,48 @@
+"""What a command is given to open. In: paths. Out: archives, models, IR programs; errors that `report` shows."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from jitlang.cli.report import BadFile
+
+
+def open_archive(path: Path) -> Any:
+    """The checked contents of an archive, as plain data; nothing of it is compiled. Raises ArchiveError."""
+    import jitlang  # noqa: F401  (registers the operators that programs are checked against)
+    from jitlang.serialization import read_archive
+
+    if path.suffix == ".py":
+        raise BadFile(f"{path}: Python source, not an archive; make one with jitlang.save(script, 'name.jlm')")
+    return read_archive(path)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; `-` is standard input."""
+    if str(path) == "-":
+        return sys.stdin.read()
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadFile(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream to a file that appears when the block ends well, and not at all otherwise."""
+    beside = path.with_name(f"{path.name}.tmp{secrets.token_hex(4)}")
+    try:
+        with beside.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

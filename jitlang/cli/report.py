@@ -1,0 +1,98 @@
+"""Errors as one readable block on standard error. In: an exception. Out: the block, and the exit code for it."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import traceback
+from pathlib import Path
+
+import click
+
+from jitlang.errors import ArchiveError, CompileError, IRError
+
+OK, SCRIPT, USAGE, FILE, INTERRUPTED = 0, 1, 2, 3, 130
+_LIBRARY = Path(__file__).parents[1]
+
+
+class ScriptRaised(Exception):
+    """Carries an exception that the user's script raised; `__cause__` is it."""
+
+
+class Failed(click.ClickException):
+    """Something a command was asked to check does not hold."""
+
+    exit_code = SCRIPT
+
+
+class BadFile(click.ClickException):
+    """A file that cannot be used."""
+
+    exit_code = FILE
+
+
+def report(error: BaseException) -> int:
+    """Prints the block; returns the exit code."""
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.Abort | KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return OK
+    if isinstance(error, ScriptRaised):
+        assert error.__cause__ is not None
+        click.echo(script_error(error.__cause__), err=True)
+        return INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else SCRIPT
+    if isinstance(error, click.UsageError):
+        hint = f"\n  see: {error.ctx.command_path} --help" if error.ctx is not None else ""
+        click.echo(f"error: {error.format_message()}{hint}", err=True)
+        return USAGE
+    if isinstance(error, click.ClickException):
+        click.echo(f"error: {error.format_message()}", err=True)
+        return error.exit_code
+    if isinstance(error, ArchiveError | IRError):
+        click.echo(f"error: {error}", err=True)
+        return FILE
+    if isinstance(error, CompileError):
+        click.echo(f"error: {type(error).__name__.removeprefix('Script')}: {error}", err=True)
+        return FILE
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{error.strerror or error}", err=True)
+        return FILE
+    if os.environ.get("JITLANG_DEBUG"):
+        traceback.print_exception(error)
+    last = traceback.extract_tb(error.__traceback__)[-1:] if error.__traceback__ else []
+    place = f" ({Path(last[0].filename).name}:{last[0].lineno})" if last else ""
+    click.echo(f"error: {type(error).__name__}: {error}\n  a fault of jitlang itself{place}; JITLANG_DEBUG=1 shows where", err=True)
+    return SCRIPT
+
+
+def script_error(error: BaseException) -> str:
+    """An exception of a script: kind and message, then the user's frames, innermost first, each with its line."""
+    lines = [f"{type(error).__name__}: {error}" if str(error) else type(error).__name__]
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if _is_library(frame.filename):
+            continue
+        column = f":{frame.colno + 1}" if frame.colno is not None else ""
+        lines.append(f"  {frame.filename}:{frame.lineno}{column} in {frame.name}")
+        text = linecache.getline(frame.filename, frame.lineno or 0).rstrip()
+        if text:
+            lines.append(f"    {frame.lineno} | {text}")
+            lines += _caret(frame, text)
+    return "error: " + "\n".join(lines)
+
+
+def _caret(frame: traceback.FrameSummary, text: str) -> list[str]:
+    if frame.colno is None or frame.end_colno is None:
+        return []
+    # Columns of a traceback count bytes.
+    start = len(text.encode()[: frame.colno].decode(errors="replace"))
+    last = len(text) if frame.end_lineno != frame.lineno else len(text.encode()[: frame.end_colno].decode(errors="replace"))
+    return [f"    {' ' * len(str(frame.lineno))} | {' ' * start}{'^' * max(1, last - start)}"]
+
+
+def _is_library(filename: str) -> bool:
+    path = Path(filename)
+    return _LIBRARY in path.parents or "click" in path.parts or filename.startswith("<frozen")

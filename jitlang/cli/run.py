@@ -1,0 +1,137 @@
+"""``jitlang run``: an entry point of an archive on inputs from files and literals."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jitlang.cli.files import open_archive, replacing
+from jitlang.cli.report import ScriptRaised
+from jitlang.cli.values import WrongInput, as_json, parse_input, save_result
+from jitlang.errors import JitlangError
+from jitlang.schema import MISSING
+
+
+@click.command("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--entry", metavar="NAME", help="The entry point; needed where there are several and none is called forward.")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="An argument: a .npy, .npz or .json file, or a Python literal. May be given many times."
+)
+@click.option("--output", metavar="DIR|-", help="Write tensors as .npy and the rest as .json to DIR; '-' prints JSON.")
+@click.option("--time", "repeats", type=click.IntRange(min=1), metavar="N", help="Run N more times and print the times to standard error.")
+def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: str | None, repeats: int | None) -> None:
+    """Run an entry point of the archive FILE. Needs nothing but the file: no source, no Python of the model.
+
+    \b
+    jitlang run model.jlm --input x=x.npy --output results
+    jitlang run model.jlm --entry scale --input "x=[1.0, 2.0]" --input factor=3
+    """
+    archive = open_archive(file)
+    point = choose_entry(archive, entry, file)
+    arguments = read_arguments(point, inputs)
+    import jitlang
+
+    model = jitlang.load(file)
+    function = getattr(model, point.name)
+    start = time.perf_counter()
+    result = called(function, arguments)
+    first = time.perf_counter() - start
+    deliver(result, output)
+    if repeats is not None:
+        show_times(first, measured(function, arguments, repeats))
+
+
+def choose_entry(archive: Any, name: str | None, file: Path) -> Any:
+    """The entry point of that name; without one, the only one or ``forward``. Raises UsageError."""
+    names = list(dict.fromkeys(point.name for point in archive.entry_points))
+    if name is None:
+        name = names[0] if len(names) == 1 else "forward"
+        if name not in names:
+            raise click.UsageError(f"{file} has several entry points: choose one with --entry: {', '.join(names) or 'none'}")
+    for point in archive.entry_points:
+        if point.name == name:
+            return point
+    raise click.UsageError(f"{file} has no entry point {name!r}; there are: {', '.join(names) or 'none'}")
+
+
+def read_arguments(point: Any, inputs: tuple[str, ...]) -> dict[str, Any]:
+    """The arguments, by name. Raises UsageError for names that are unknown, missing or given twice, and for values that do not fit."""
+    from jitlang.grammar.types import parse_type
+
+    parameters = {p.name: p for p in point.parameters}
+    arguments: dict[str, Any] = {}
+    for item in inputs:
+        name, equals, text = item.partition("=")
+        if not equals:
+            raise WrongInput(f"--input {item}: expected NAME=VALUE")
+        if name not in parameters:
+            raise WrongInput(f"{point.name} has no parameter {name!r}: {point}")
+        if name in arguments:
+            raise WrongInput(f"the input {name!r} is given twice")
+        arguments[name] = parse_input(name, text, parse_type(parameters[name].type))
+    missing = [p.name for p in point.parameters if p.default is MISSING and p.name not in arguments]
+    if missing:
+        raise WrongInput(f"missing --input {', '.join(f'{n}=…' for n in missing)} for {point}")
+    return arguments
+
+
+def called(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """The result; what the script raises becomes ScriptRaised."""
+    try:
+        return function(**arguments)
+    except JitlangError:
+        raise
+    except BaseException as error:
+        raise ScriptRaised from error
+
+
+def deliver(result: Any, output: str | None) -> None:
+    """Prints a result, or writes it to files."""
+    if output is None:
+        if result is not None:
+            click.echo(repr(result))
+    elif output == "-":
+        click.echo(json.dumps(as_json(result), allow_nan=False))
+    else:
+        folder = Path(output)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in save_result(result, folder, _write):
+            click.echo(f"wrote {path}", err=True)
+
+
+def _write(path: Path, fill: Callable[[Any], None]) -> None:
+    with replacing(path) as stream:
+        fill(stream)
+
+
+def measured(function: Callable[..., Any], arguments: dict[str, Any], repeats: int) -> list[float]:
+    """Seconds of each of `repeats` calls; a progress bar where standard error is a terminal."""
+    times = []
+    with click.progressbar(length=repeats, label="timing", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
+        for _ in range(repeats):
+            start = time.perf_counter()
+            called(function, arguments)
+            times.append(time.perf_counter() - start)
+            bar.update(1)
+    return times
+
+
+def show_times(first: float, times: list[float]) -> None:
+    """The first call, and median and fastest of the others."""
+    click.echo(f"first call {duration(first)}; then {len(times)} calls: median {duration(statistics.median(times))}, fastest {duration(min(times))}", err=True)
+
+
+def duration(seconds: float) -> str:
+    """A time with three digits and a unit."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

@@ -249,6 +249,8 @@ class _Compiler:
         callee = node.attributes["callee"]
         if callee not in self.program.functions:
             raise IRError(f"{self.graph.name}: there is no function {callee}")
+        if len(node.inputs) != len(self.program.functions[callee].params):
+            raise IRError(f"{self.graph.name}: {callee} is called with {len(node.inputs)} arguments")
         sources = self.reads(node.inputs)
         self.emit("CALL", self.target(node), callee, sources)
 

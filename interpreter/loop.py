@@ -25,6 +25,7 @@ NUMBERS: dict[str, int] = {row.name: number for number, row in enumerate(_NUMBER
 
 _HEAD = """\
 def run(F, *ARGUMENTS):
+    if len(ARGUMENTS) != F.parameters: refuse(F, len(ARGUMENTS))
     R = [*ARGUMENTS, *F.rest]
     S = []
     PC = F.entry
@@ -43,6 +44,11 @@ _TAIL = """\
 
 class StepLimitError(RuntimeError):
     """A script has executed as many instructions as it was allowed to."""
+
+
+def refuse(function: Any, count: int) -> None:
+    """Raises the TypeError of a call with a wrong number of arguments."""
+    raise TypeError(f"{function.code.name}() takes {function.parameters} positional arguments but {count} were given")
 
 
 def _decide(rows: list[Opcode], first: int, indent: str) -> list[str]:
@@ -79,6 +85,7 @@ def dispatch_loop(limited: bool = False, traced: bool = False) -> Callable[..., 
         "__name__": __name__,
         "checked": checked,
         "locate": locate,
+        "refuse": refuse,
         "depth_limit": sys.getrecursionlimit,
         "StepLimitError": StepLimitError,
     }

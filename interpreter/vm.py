@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,11 +80,12 @@ class Executable:
     `native`, when set, is called instead wherever the program calls this function.
     """
 
-    __slots__ = ("code", "entry", "native", "rest", "step_limit", "trace")
+    __slots__ = ("code", "entry", "native", "parameters", "rest", "step_limit", "trace")
 
     def __init__(self, code: Bytecode, vm: VM) -> None:
         self.code = code
         self.native: Callable[..., Any] | None = None
+        self.parameters = code.parameters
         self.rest: list[Any] = [None] * (code.registers - code.parameters) + code.constants
         self.entry: Linked = []
         self.step_limit = vm.step_limit or 0
@@ -128,9 +130,10 @@ class VM:
         self.step_limit = step_limit
         self.trace = trace
         self.executables: dict[str, Executable] = {}
+        self._lock = threading.RLock()
 
     def function(self, name: str | None = None) -> Callable[..., Any]:
-        """The callable of a function (None: the program's entry); arguments are positional and not checked.
+        """The callable of a function (None: the program's entry); arguments are positional, their types are not checked.
 
         IRError if there is no such function, or if the IR of it or of a callee has no meaning.
         """
@@ -140,9 +143,10 @@ class VM:
 
     def executable(self, name: str) -> Executable:
         """The linked function of that name; compiles it and its callees when it is first asked for."""
-        found = self.executables.get(name)
-        if found is not None:
-            return found
+        with self._lock:  # another thread must not see a function before it is linked
+            return self.executables.get(name) or self._make(name)
+
+    def _make(self, name: str) -> Executable:
         graph = self.program.functions.get(name)
         if graph is None:
             raise IRError(f"there is no function {name}")

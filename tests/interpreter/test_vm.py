@@ -372,6 +372,28 @@ def test_ir_without_meaning_is_refused(text: str, message: str) -> None:
         vm(text).function("f")
 
 
+def test_a_wrong_number_of_arguments() -> None:
+    with pytest.raises(TypeError, match=r"collatz\(\) takes 1 positional arguments but 2 were given"):
+        vm(COLLATZ).function()(1, 2)
+
+
+def test_eight_threads_make_and_call_one_function() -> None:
+    machine = vm(CALLS)
+    results: list[int] = []
+    start = threading.Barrier(8)
+
+    def work() -> None:
+        start.wait()
+        results.append(machine.function("fib")(12))
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [144] * 8
+
+
 def test_raise() -> None:
     function = vm('graph @f(%m: str) -> int:\n  raise[cls="KeyError"](%m)').function("f")
     with pytest.raises(KeyError, match="lost"):

@@ -18,11 +18,11 @@ from jitlang.errors import CodegenError
 _ALIGN = 64  # one cache line a cell: cells that different threads write do not share one
 
 _lock = threading.Lock()
+_loading = threading.RLock()
 _addresses: dict[str, int] = {}
 _cells: dict[str, tuple[int, int]] = {}
 _alive: list[Any] = []  # callbacks and objects that native code points to
 _libraries: dict[str, Any] = {}
-_providers: list[Callable[[], None]] = []
 
 _calloc = ctypes.pythonapi.PyMem_RawCalloc
 _calloc.restype = ctypes.c_void_p
@@ -70,13 +70,16 @@ def define(name: str, address: int, keep: object = None) -> None:
         _alive.append(keep)
 
 
-def provide(load: Callable[[], None]) -> None:
-    """Has `load` called once, to `define` symbols, when a ``jl.`` name is looked up that is not known yet."""
-    _providers.append(load)
+_OWN = {"jl.host.parallel": "threads", "jl.threads": "threads"}  # which module has a symbol; the others are bridge's
+_loaded: set[str] = set()
 
 
-def _load_bridge() -> None:
-    importlib.import_module("jitlang.native.bridge").install()
+def _load_own(name: str) -> None:
+    module = _OWN.get(name, "bridge")
+    with _loading:
+        if module not in _loaded:
+            importlib.import_module(f"jitlang.native.{module}").install()
+            _loaded.add(module)
 
 
 def host_function(name: str, result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -151,9 +154,8 @@ def blas() -> Any:
 def lookup(name: str) -> int | None:
     """The address of a symbol, or None where there is none."""
     found = _addresses.get(name)
-    if found is None and name.startswith("jl.") and _providers:
-        for load in [_providers.pop() for _ in list(_providers)]:
-            load()
+    if found is None and name.startswith("jl."):
+        _load_own(name)
         found = _addresses.get(name)
     if found is not None:
         return found
@@ -186,6 +188,3 @@ def runtime_support() -> dict[str, int]:
     """Functions that LLVM calls by itself (128-bit division) and that are no symbols of the process everywhere."""
     names = ("__divti3", "__modti3", "__udivti3", "__umodti3", "__muloti4")
     return {name: address for name in names if (address := lookup(name)) is not None}
-
-
-provide(_load_bridge)

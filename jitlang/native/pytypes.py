@@ -6,9 +6,9 @@ the objects: its own dealloc, its own vectorcall (a Python subclass of a native 
 pointer of an object and the places of fields that are added here. Those are found from the base's size at run time.
 
 - `callable_type`: objects that are called through a vectorcall pointer in the object, which can be exchanged at any time,
-  and that bind as methods. Calling one costs as much as calling a C function of CPython.
-- `handle_type`: objects that hold one pointer to a native thing (a tensor). Making and dropping one costs 11 ns with the
-  list of free objects, 28 ns without.
+  and that bind as methods. Calling one takes 14 ns, as long as ``len(())``, entry and leave of the context included.
+- `handle_type`: objects that hold one pointer to a native thing (a tensor). A call that makes and
+  drops one takes 17 ns with the list of free objects, 30 to 40 without.
 """
 
 from __future__ import annotations

@@ -270,8 +270,10 @@ def default_threads() -> int:
     """
     chosen: int | None = flag("JITLANG_THREADS")
     if chosen is None:
-        affinity = getattr(os, "sched_getaffinity", None)
-        return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:  # macOS
+            return os.cpu_count() or 1
     if chosen < 1:
         raise ValueError(f"environment variable JITLANG_THREADS={chosen}: expected 1 or more")
     return chosen
@@ -289,7 +291,7 @@ def set_num_threads(count: int) -> None:
         ValueError: `count` is less than 1.
         TypeError: `count` is no int.
     """
-    if not isinstance(count, int) or isinstance(count, bool):
+    if type(count) is not int:
         raise TypeError(f"set_num_threads expects an int, but got {type(count).__name__}")
     if count < 1:
         raise ValueError(f"set_num_threads expects 1 or more, but got {count}")

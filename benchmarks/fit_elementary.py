@@ -189,11 +189,11 @@ FITS: dict[str, Fit] = {
     "ASIN_F64_SHORT": Fit(odd_tail(mp.asin, 1 / mp.mpf(6)), 0, 0.2501, 7, lambda z: z),
     "SINH_F64": Fit(odd_tail(mp.sinh, 1 / mp.mpf(6)), 0, 0.126, 6, lambda z: z),
     "TANH_F32": Fit(odd_tail(mp.tanh, -1 / mp.mpf(3)), 0, 1.001, 8, lambda z: z, True),
-    "ERF_F32": Fit(erf_tail, 0, 0.83, 7, lambda z: z, True),
-    "ERF_F64": Fit(erf_tail, 0, 0.5630, 11, lambda z: z),
+    "ERF_F32": Fit(erf_tail, 0, 1.01, 7, lambda z: z, True),
+    "ERF_F64": Fit(erf_tail, 0, 0.2510, 9, lambda z: z),
     "LOG_ERFC_F32": Fit(lambda x: -mp.log(mp.erfc(x)), 0.9, 4.0, 8, lambda x: mp.erfc(x) / mp.erf(x), True),
-    "ERFCX_F64": Fit(shepherd(3.0), shepherd_t(3.0, 0.74), shepherd_t(3.0, 27.4), 22, one),
-    "ERFCX_F64_SHORT": Fit(shepherd(3.0), shepherd_t(3.0, 0.74), shepherd_t(3.0, 10.3), 11, one),
+    "ERFCX_F64": Fit(shepherd(3.0), shepherd_t(3.0, 0.49), shepherd_t(3.0, 27.4), 23, one),
+    "ERFCX_F64_SHORT": Fit(shepherd(2.0), -1, shepherd_t(2.0, 10.3), 13, one),
 }
 
 # Numbers as pairs: the nearest binary64 (binary32 in *_F32), then the nearest to what is left.
@@ -207,8 +207,11 @@ PAIRS: dict[str, mp.mpf] = {
     "QUARTER_PI": mp.pi / 4,
     "TWO_OVER_PI": 2 / mp.pi,
     "TWO_OVER_SQRT_PI": 2 / mp.sqrt(mp.pi),
+    "TWO_OVER_SQRT_PI_F32": 2 / mp.sqrt(mp.pi),
     "SQRT_HALF": mp.sqrt(mp.mpf(1) / 2),
     "TWO_SQRT_TWO_OVER_PI": 2 * mp.sqrt(2 / mp.pi),
+    "SELU_SCALE": mp.mpf("1.0507009873554804934193349852946"),
+    "SELU_NEGATIVE": mp.mpf("1.0507009873554804934193349852946") * mp.mpf("1.6732632423543772848170429916717"),
 }
 
 HEAD = """\"\"\"Coefficients and constants of the elementary functions; written by ``benchmarks/fit_elementary.py``, not by hand.

@@ -11,7 +11,7 @@ what it needs (shared cells, host functions, libc) as external symbols, so it is
 | 3 | level 2 and the superword vectoriser | what was measured to gain by it |
 
 LLVM's C interface offers no loop vectoriser, LICM or GVN as single passes: level 2 cannot be picked by hand. Measured
-on a 2.x GHz Emerald Rapids, in ms for passes + emission (1.0 of it is the fixed cost of an object file; at level 0,
+on one core of an Emerald Rapids server, in ms for passes + emission (1.0 of it is the fixed cost of an object file; at level 0,
 0.25): an empty function 0.25 + 1.0; Collatz in two nested loops: level 0 0.4, level 1 1.9 + 2.3, level 2 4.2 + 3.6;
 an axpy loop, vectorised: level 0 0.35, level 1 0.9 + 1.7, level 2 3.5 + 4.0 (without run-time unrolling and
 interleaving 2.4 + 2.7). Linking an object takes 0.15 ms. Importing llvmlite takes 50 ms, so nothing is done before the first use.

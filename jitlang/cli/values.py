@@ -52,7 +52,8 @@ def _raw(name: str, text: str, kind: Type) -> Any:
     if suffix in FILES and (kind != STR or Path(text).is_file()):
         return _file(name, Path(text), suffix)
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
+        return text if kind == STR and type(value) is not str else value
     except (ValueError, SyntaxError):
         if STR in (kind, getattr(kind, "element", None)) or kind in (DTYPE, DEVICE):
             return text
@@ -96,7 +97,7 @@ def convert(value: Any, kind: Type) -> Any:
         return tuple(convert(v, k) for v, k in zip(items, kind.elements, strict=True))
     if isinstance(kind, DictType):
         if not isinstance(value, dict):
-            raise TypeError(f"a {type(value).__name__} is no dict")
+            raise TypeError(f"{type(value).__name__} where {kind} is expected")
         return {_key(k, kind.key): convert(v, kind.value) for k, v in value.items()}
     return _scalar(value, kind)
 
@@ -108,7 +109,7 @@ def _scalar(value: Any, kind: Type) -> Any:
     if accepted is None:
         raise TypeError("a value of this type cannot be given on the command line")
     if type(value) not in accepted:
-        raise TypeError(f"a {type(value).__name__} is no {kind}")
+        raise TypeError(f"{type(value).__name__} where {kind} is expected")
     if kind == INT and not -(2**63) <= value < 2**63:
         raise ValueError("an int has 64 bits")
     if kind == DTYPE:
@@ -128,7 +129,7 @@ def _items(value: Any, kind: Type) -> list[Any]:
     if hasattr(value, "ndim"):
         value = value.tolist()
     if not isinstance(value, list | tuple | set):
-        raise TypeError(f"a {type(value).__name__} is no {kind}")
+        raise TypeError(f"{type(value).__name__} where {kind} is expected")
     return list(value)
 
 

@@ -3,7 +3,8 @@
 | module | commands |
 |---|---|
 | `run` | run |
-| `look` | inspect, dump, opt |
+| `look` | inspect, opt |
+| `dump` | dump |
 | `about` | ops, flags, doctor |
 | `demo` | demo |
 
@@ -23,7 +24,7 @@ import click
 COMMANDS = {
     "run": ("run", "Run an entry point of an archive."),
     "inspect": ("look", "Show what an archive holds."),
-    "dump": ("look", "Show a function at one stage of its way to machine code."),
+    "dump": ("dump", "Show a function at one stage of its way to machine code."),
     "opt": ("look", "Run passes over IR text."),
     "ops": ("about", "List operators."),
     "flags": ("about", "List the JITLANG_* environment variables."),

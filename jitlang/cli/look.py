@@ -1,4 +1,4 @@
-"""Commands that look at programs: inspect, dump, opt."""
+"""Commands that look at archives and IR text: inspect, opt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from jitlang.cli.files import open_archive
+from jitlang.cli.files import open_archive, read_text
 
 
 @click.command("inspect")
@@ -74,3 +74,36 @@ def size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} bytes"
+
+
+@click.command("opt")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-p",
+    "--pipeline",
+    required=True,
+    metavar="PIPELINE",
+    help='Passes, "inline,fold,unroll(max_trips=4)", or a level: 0, 1, 2. An empty text only reads and verifies.',
+)
+@click.option("--ranges", is_flag=True, help="Print source positions too.")
+def opt_command(file: Path, pipeline: str, ranges: bool) -> None:
+    """Run passes over the IR text FILE ('-': standard input), and print what comes out.
+
+    The flags of the pass manager apply: JITLANG_LOG=passes counts rewrites, JITLANG_DUMP=DIR writes every step, JITLANG_OPT_LIMIT=PASS=N bisects.
+    """
+    import jitlang  # noqa: F401  (registers the operators)
+    from jitlang.ir.printer import print_program
+    from jitlang.ir.reader import parse_program
+    from jitlang.ir.verifier import verify_program
+    from jitlang.passes.manager import passes_of, run_pipeline
+
+    steps: str | int = int(pipeline) if pipeline.strip().isdigit() else pipeline
+    try:
+        passes_of(steps)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    program = parse_program(read_text(file))
+    verify_program(program)
+    run_pipeline(program, steps)
+    verify_program(program)
+    click.echo(print_program(program, ranges=ranges, texts=ranges), nl=False)

@@ -52,7 +52,7 @@ def report(error: BaseException) -> int:
         click.echo(f"error: {error.format_message()}", err=True)
         return error.exit_code
     if isinstance(error, ArchiveError | IRError):
-        click.echo(f"error: {error}", err=True)
+        click.echo("\n".join([f"error: {error}", *(f"  {note}" for note in getattr(error, "__notes__", ()))]), err=True)
         return FILE
     if isinstance(error, CompileError):
         click.echo(f"error: {type(error).__name__.removeprefix('Script')}: {error}", err=True)

@@ -75,6 +75,12 @@ def range_list(start: int, stop: int, step: int) -> list[int]:
     return list(range(start, stop, step))
 
 
+def range_length(start: int, stop: int, step: int) -> int:
+    """len(range(start, stop, step)), without the limit of Py_ssize_t that len() has."""
+    values = range(start, stop, step)
+    return (values[-1] - start) // step + 1 if values else 0
+
+
 def sum_int(items: list[int], start: int) -> int:
     """The sum."""
     return sum(items, start)
@@ -112,6 +118,7 @@ row("sorted(List[t] a, bool reverse=False) -> List[t]", "A new sorted list.", so
 row("sorted_by(List[t] a, List[k] keys, bool reverse=False) -> List[t]", "A new list in the stable order of `keys`.", sorted_by, PURE)
 row("reversed(List[t] a) -> List[t]", "A new list in the opposite order.", reversed_list, PURE, TOTAL)
 row("range_list(int start, int stop, int step) -> List[int]", "The numbers of a range.", range_list, PURE)
+row("range_length(int start, int stop, int step) -> int", "How many numbers a range has.", checking(range_length), PURE)
 row("sum.int(List[int] items, int start=0) -> int", "The sum.", checking(sum_int), PURE)
 row("sum.float(List[float] items, float start=0.0) -> float", "The sum.", sum_float, PURE, TOTAL)
 row("min.list(List[t] a) -> t(*)", "The smallest; ValueError for none.", min_list, PURE)

@@ -14,10 +14,11 @@ from typing import Any
 from jitlang.errors import IRError
 from jitlang.interpreter.allocation import Allocation, Step, allocate, sequence_moves
 from jitlang.interpreter.bytecode import Bytecode, Function, Instruction, Landing, Loop, instruction, verify
-from jitlang.interpreter.meaning import exception_class, object_class, operator_callable, operator_row, python_class, tuple_class
+from jitlang.interpreter.meaning import exception_class, object_class, operator_callable, python_class, tuple_class
 from jitlang.interpreter.opcodes import BY_NAME, specialised
 from jitlang.interpreter.osr import RETURNED, Plan, plan
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
+from jitlang.ir.rows import row_of
 from jitlang.source import SourceRange
 from jitlang.types import ClassType, TupleType
 
@@ -189,7 +190,7 @@ class _Compiler:
     # ---- operators
 
     def operator(self, node: Node) -> None:
-        row = operator_row(node)
+        row = row_of(node)
         full_name = f"{row.namespace}::{row.qualified}"
         sources = self.reads(node.inputs)
         special = specialised(full_name)

@@ -1,7 +1,7 @@
 """What a node's operator and types mean in Python.
 
-In: nodes of the namespaces ``py`` and ``aten``; names of classes. Out: the operator's row and the Python function that the VM
-calls, and the Python classes of script objects, named tuples and exceptions.
+In: rows of operators; names of classes. Out: the Python function of an operator that the VM calls, and the Python classes of
+script objects, named tuples and exceptions.
 """
 
 from __future__ import annotations
@@ -13,20 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from jitlang.errors import IRError
-from jitlang.ir.graph import Node, Program
-from jitlang.ir.rows import row_of
+from jitlang.ir.graph import Program
 from jitlang.registry import Operator
 from jitlang.types import ClassType, TupleType
-
-
-def operator_row(node: Node) -> Operator:
-    """The row of a node's operator; IRError where there is none."""
-    row = row_of(node)
-    if row is None:
-        overload = node.attributes.get("overload")
-        shown = f" overload {overload}" if overload else ""
-        raise IRError(f"there is no operator {node.kind}({', '.join(str(v.type) for v in node.inputs)}){shown}")
-    return row
 
 
 def operator_callable(row: Operator) -> Callable[..., Any]:

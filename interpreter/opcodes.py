@@ -33,6 +33,7 @@ To add an instruction, add a row. `weight` is its share in typical programs; hea
 from __future__ import annotations
 
 import dataclasses
+import functools
 import textwrap
 from collections.abc import Iterator
 
@@ -63,7 +64,7 @@ class Opcode:
     counting: str = ""
     ends: bool = False
 
-    @property
+    @functools.cached_property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of the operands, in order."""
         return tuple(self.operands.split())

@@ -1,0 +1,49 @@
+"""Elementary functions as scalar kernels: `ELEMENTARY` maps a name to the kernel.
+
+In: f32 or f64; each kernel takes its type from its argument. Out: the same type (b1 for isnan, isinf, isfinite), at most
+1 ulp from the true value. The kernels have no branch, table or call (fmod, remainder and floor_divide have a loop), so a
+loop over one of them vectorises. ``docs/elementary.md`` gives the measured errors; ``benchmarks/fit_elementary.py``
+derives the coefficients; ``benchmarks/check_elementary.py`` tries all 2**32 inputs in f32.
+
+Files, lowest first: `double` (pairs, polynomials), `coefficients`, `exponential`, `logarithm`, `reduction`,
+`trigonometric`, `inverse_trigonometric`, `hyperbolic`, `power`, `error_function`, `gamma`, `activation`, `rectifier`,
+`rounding`. To add a function: write the kernel in the file of its topic, enter it here, add its rows in
+``tests/tensor/test_elementary.py``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitlang.tensor.kernels.elementary import (
+    activation,
+    error_function,
+    exponential,
+    hyperbolic,
+    inverse_trigonometric,
+    logarithm,
+    power,
+    rectifier,
+    rounding,
+    trigonometric,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from jitlang.frontend.kernel import Kernel
+
+_NAMES: tuple[tuple[ModuleType, str], ...] = (
+    (exponential, "exp exp2 expm1"),
+    (logarithm, "log log2 log10 log1p"),
+    (trigonometric, "sin cos tan"),
+    (inverse_trigonometric, "asin acos atan atan2"),
+    (hyperbolic, "sinh cosh tanh asinh acosh atanh"),
+    (power, "sqrt rsqrt reciprocal square pow hypot"),
+    (error_function, "erf erfc"),
+    (activation, "sigmoid log_sigmoid softplus gelu gelu_tanh silu mish elu selu logaddexp"),
+    (rectifier, "relu relu6 leaky_relu hardtanh hardsigmoid hardswish softsign"),
+    (rounding, "floor ceil round trunc frac sign abs neg copysign maximum minimum nan_to_num isnan isinf isfinite fmod remainder floor_divide"),
+)
+
+ELEMENTARY: dict[str, Kernel] = {name: getattr(module, name) for module, names in _NAMES for name in names.split()}

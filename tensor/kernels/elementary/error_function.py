@@ -23,7 +23,8 @@ from jitlang.tensor.kernels.elementary.coefficients import (
 from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, multiply2, polynomial, power_of_two, scale2, two_product, two_sum
 from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short
 
-ERFCX_F64_REST = ERFCX_F64[1:]
+LOG_ERFC_F32_REST = LOG_ERFC_F32[1:]
+ERFCX_F64_REST = ERFCX_F64[2:]
 
 
 @kernel
@@ -40,8 +41,12 @@ def erfc_far(x: f64, low: f64) -> Any:
     """erfc(x + low) for 1/2 <= x <= 27.4, as n and a pair to be scaled by 2**n."""
     z, zl = two_product(x, x)
     n, eh, el = exp_pair(-z, -fma(2.0 * x, low, zl))
-    t = (x - 3.0) / (x + 3.0)
-    h, e = two_sum(f64(ERFCX_F64[0]), t * polynomial(t, ERFCX_F64_REST))
+    a, al = two_sum(x, f64(-3.0))
+    b, bl = two_sum(x, f64(3.0))
+    t, tl = divide2(a, al + low, b, bl + low)
+    h, e = two_sum(f64(ERFCX_F64[1]), t * polynomial(t, ERFCX_F64_REST))
+    h, e = multiply2(h, e, t, tl)
+    h, e = add2(f64(ERFCX_F64[0]), f64(0.0), h, e)
     h, e = multiply2(h, e, eh, el)
     d, dl = two_sum(f64(1.0), x + x)
     h, e = divide2(h, e, d, fma(2.0, low, dl))
@@ -64,9 +69,14 @@ def erf(x: Any) -> Any:
     if typeof(x) is f32:
         z = x * x
         near = fma(x, f32(TWO_OVER_SQRT_PI_F32[0]), x * fma(z, polynomial(z, ERF_F32), f32(TWO_OVER_SQRT_PI_F32[1])))
-        n, h, low = exp_f32_parts(-polynomial(clamp(a, f32(0.0), f32(4.0)), LOG_ERFC_F32))
-        far = 1.0 - (h + low) * power_of_two(n, x)
-        return select(a < 1.0, near, copysign(far, x))
+        b = clamp(a, f32(0.0), f32(4.0))
+        t, tl = two_product(b, polynomial(b, LOG_ERFC_F32_REST))
+        q, e = two_sum(f32(LOG_ERFC_F32[0]), t)
+        n, h, low = exp_f32_parts(-q)
+        s = power_of_two(n, x)
+        y, t = fast_two_sum(f32(1.0), -h * s)
+        far = y + (t - fma(-h, e + tl, low) * s)
+        return select(a < 0.8, near, copysign(far, x))
     h, low = erf_near(x)
     n, g, e = erfc_far(clamp(a, f64(0.5), f64(6.0)), f64(0.0))
     s = power_of_two(n, x)

@@ -254,6 +254,23 @@ def copy_into(target: ptr[TensorImpl], source: ptr[TensorImpl]) -> None:
     compute_into(loop, 1, inputs, target)
 
 
+@kernel(extern=True)
+def assign(target: ptr[TensorImpl], source: ptr[TensorImpl]) -> ptr[TensorImpl]:
+    """target[...] = source as a script's in-place operator: counts the write; returns `target`, retained."""
+    inputs = local(ptr[TensorImpl], 1)
+    inputs[0] = source
+    check_target(target, 1, inputs)
+    writing(target)
+    if overlaps(target, source):
+        kept = cast_tensor(source, source.dtype)
+        copy_into(target, kept)
+        release(kept)
+    else:
+        copy_into(target, source)
+    retain(target)
+    return target
+
+
 @kernel
 def operand(slot: ptr[TensorImpl], room: ptr[u8], t: ptr[TensorImpl], dtype: i64) -> ptr[TensorImpl]:
     """`t` in a dtype: itself, a converted number in `slot`, or a new tensor that `drop` must free."""

@@ -1,0 +1,70 @@
+"""Operators as Python callables, made when they are first asked for.
+
+`operator(name)` is the callable of all ``aten::name`` rows. The layer that compiles scripts sets `make_callable` to make it
+natively compiled; until then (and without it) the callable goes through `jitlang.tensor.binder`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitlang.registry import Operator, on_register, overloads
+
+Maker = Callable[[Sequence[Operator]], Callable[..., Any]]
+
+_made: dict[str, Callable[..., Any]] = {}
+_lock = threading.Lock()
+
+
+def _interpreted(rows: Sequence[Operator]) -> Callable[..., Any]:
+    from jitlang.tensor import binder
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return binder.call(rows, args, kwargs)
+
+    first = rows[0]
+    call.__name__ = call.__qualname__ = first.name
+    call.__doc__ = first.doc + "\n\n" + "\n".join(row.text for row in rows)
+    return call
+
+
+make_callable: list[Maker] = [_interpreted]
+
+
+def set_maker(maker: Maker) -> None:
+    """Lets callables be made by `maker` from now on; those made before are made anew when next asked for."""
+    with _lock:
+        make_callable[0] = maker
+        _made.clear()
+
+
+def operator(name: str) -> Callable[..., Any]:
+    """The callable of the operator of that name.
+
+    Raises:
+        AttributeError: there is no such operator.
+    """
+    found = _made.get(name)
+    if found is not None:
+        return found
+    rows = overloads(f"aten::{name}")
+    if not rows:
+        raise AttributeError(f"there is no tensor operator '{name}'")
+    with _lock:
+        if name not in _made:
+            _made[name] = make_callable[0](rows)
+        return _made[name]
+
+
+def _forget(row: Operator) -> None:
+    _made.pop(row.name, None)
+
+
+on_register(_forget)
+
+
+def has_variant(name: str, variant: str) -> bool:
+    """Whether some row of that name is a "function" of the top namespace or a "method" of tensors."""
+    return any(variant in row.variants for row in overloads(f"aten::{name}"))

@@ -1,0 +1,320 @@
+"""The Python side of `Tensor`: operators, attributes, conversions; methods come from the operator rows.
+
+`TensorMethods` is the Python base class of the native type (`jitlang.tensor.handles`). It holds nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import MethodType
+from typing import Any
+
+from jitlang.tensor.callables import has_variant, operator
+from jitlang.types import DType, dtype_coded, dtype_named
+
+_NUMBERS = (int, float, bool)
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements."""
+        product = 1
+        for size in self:
+            product *= size
+        return product
+
+    def __repr__(self) -> str:
+        return f"jitlang.Size({list(self)})"
+
+
+def _is_operand(value: Any) -> bool:
+    return isinstance(value, _NUMBERS) or isinstance(value, TensorMethods) or (hasattr(value, "__index__") and not isinstance(value, TensorMethods))
+
+
+def _binary(name: str, swapped: bool = False) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        if not _is_operand(other):
+            return NotImplemented
+        return operator(name)(other, self) if swapped else operator(name)(self, other)
+
+    return method
+
+
+def _unary(name: str) -> Any:
+    def method(self: Any) -> Any:
+        return operator(name)(self)
+
+    return method
+
+
+class TensorMethods:
+    """A tensor: elements of one dtype in up to eight dimensions, perhaps a view of another tensor's memory."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __array_priority__ = 1000
+
+    # ---- attributes -----------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        t = _impl(self)
+        return Size(t.sizes[: t.rank])
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return dtype_coded(_impl(self).dtype)
+
+    @property
+    def device(self) -> Any:
+        """Where the elements are."""
+        from jitlang.tensor.devices import CPU
+
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return int(_impl(self).rank)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return int(_impl(self).numel) * self.dtype.itemsize
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients are recorded: never, so far."""
+        return False
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the elements are on a CUDA device."""
+        return False
+
+    @property
+    def data(self) -> Any:
+        """The same elements, as another tensor."""
+        return operator("detach")(self)
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The dimensions in reverse order."""
+        return operator("numpy_T")(self)
+
+    @property
+    def mT(self) -> Any:  # noqa: N802
+        """The last two dimensions swapped."""
+        return operator("mT")(self)
+
+    @property
+    def _version(self) -> int:
+        """How often the memory was written in place."""
+        from jitlang.tensor.handles import storage
+
+        return int(storage(self).version)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one size of it."""
+        return self.shape if dim is None else operator("size")(self, dim)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides in elements, or one of them."""
+        if dim is not None:
+            return operator("stride")(self, dim)
+        t = _impl(self)
+        return tuple(t.strides[: t.rank])
+
+    def storage_offset(self) -> int:
+        """The number of elements in the storage before the first one of the tensor."""
+        from jitlang.tensor.handles import storage
+
+        return (_impl(self).data - storage(self).data) // self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element."""
+        return int(_impl(self).data)
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements stand row by row without gaps."""
+        return bool(_impl(self).flags & 1)
+
+    # ---- conversions ----------------------------------------------------------------------------------------------
+
+    def item(self) -> Any:
+        """The only element as a Python number; RuntimeError where there are more."""
+        from jitlang.tensor.conversion import item
+
+        return item(self)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        from jitlang.tensor.conversion import tolist
+
+        return tolist(self)
+
+    def numpy(self) -> Any:
+        """A NumPy array over the same memory."""
+        from jitlang.tensor.exchange import to_numpy
+
+        return to_numpy(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
+        from jitlang.tensor.exchange import to_dlpack
+
+        return to_dlpack(operator("clone")(self) if copy else self)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from jitlang.tensor.exchange import reduce_tensor
+
+        return reduce_tensor(self)
+
+    def __copy__(self) -> Any:
+        return operator("alias")(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        made = memo[id(self)] = operator("clone")(self)
+        return made
+
+    def __len__(self) -> int:
+        t = _impl(self)
+        if t.rank == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return int(t.sizes[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        if _impl(self).rank == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(operator("unbind")(self))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(operator("any")(operator("eq")(self, value)))
+
+    def __bool__(self) -> bool:
+        t = _impl(self)
+        if t.numel != 1:
+            what = "no values" if t.numel == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
+        return bool(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __index__(self) -> int:
+        value = self.item()
+        if isinstance(value, float) or self.ndim:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(value)
+
+    def __repr__(self) -> str:
+        from jitlang.tensor.printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self, spec: str) -> str:
+        if _impl(self).rank == 0:
+            return format(self.item(), spec)
+        if spec:
+            raise TypeError("a tensor with dimensions takes no format specification")
+        return repr(self)
+
+    # ---- indexing -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        from jitlang.tensor.indexing import get_item
+
+        return get_item(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        from jitlang.tensor.indexing import set_item
+
+        set_item(self, index, value)
+
+    # ---- dtypes ---------------------------------------------------------------------------------------------------
+
+    def float(self) -> Any:
+        """As float32."""
+        return operator("to")(self, dtype_named("float32"))
+
+    def double(self) -> Any:
+        """As float64."""
+        return operator("to")(self, dtype_named("float64"))
+
+    def long(self) -> Any:
+        """As int64."""
+        return operator("to")(self, dtype_named("int64"))
+
+    def int(self) -> Any:
+        """As int32."""
+        return operator("to")(self, dtype_named("int32"))
+
+    def bool(self) -> Any:
+        """As bool."""
+        return operator("to")(self, dtype_named("bool"))
+
+    def byte(self) -> Any:
+        """As uint8."""
+        return operator("to")(self, dtype_named("uint8"))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not has_variant(name, "method"):
+            raise AttributeError(f"'Tensor' object has no attribute '{name}'")
+        return MethodType(operator(name), self)
+
+    def __dir__(self) -> list[str]:
+        from jitlang.registry import all_operators
+
+        return sorted({*object.__dir__(self), *(r.name for r in all_operators() if r.namespace == "aten" and "method" in r.variants)})
+
+
+def _impl(tensor: Any) -> Any:
+    from jitlang.tensor.handles import impl
+
+    return impl(tensor)
+
+
+_OPERATORS = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+for _name, _operator in _OPERATORS.items():
+    setattr(TensorMethods, f"__{_name}__", _binary(_operator))
+    setattr(TensorMethods, f"__r{_name}__", _binary(_operator, swapped=True))
+    setattr(TensorMethods, f"__i{_name}__", _binary(f"{_operator}_"))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "matmul"):
+    setattr(TensorMethods, f"__{_name}__", _binary(_name))
+for _name, _operator in {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(TensorMethods, f"__{_name}__", _unary(_operator))

@@ -19,11 +19,20 @@ from jitlang.types import ClassType, TupleType
 
 
 def operator_callable(row: Operator) -> Callable[..., Any]:
-    """The Python function that applies an operator to Python values: ``row.python``, or the tensor layer's ``row.extra["eager"]``.
+    """The Python function that applies an operator to Python values: all arguments of the row, by position.
 
-    IRError where the row has neither.
+    ``row.extra["eager"]`` where a layer has put one there, else ``row.python``, else (tensor operators) the native kernel.
+    IRError where the row has none of them.
     """
-    call: Callable[..., Any] | None = row.python or row.extra.get("eager")
+    call: Callable[..., Any] | None = row.extra.get("eager")
+    if call is None and row.namespace == "aten":
+        from jitlang.tensor import binder  # only programs with tensors need it
+
+        def apply(*values: Any) -> Any:
+            return binder.invoke(row, values)
+
+        return apply
+    call = call or row.python
     if call is None:
         raise IRError(f"operator {row.schema.full_name} has no meaning that Python can call")
     return call

@@ -50,7 +50,7 @@ class Opcode:
         weight: how often it runs, relative to the others.
         implements: the full names of the operators it stands for.
         branch: the instruction that does this and a JUMP_UNLESS on the result at once.
-        counting: the form of a loop's back-edge that counts iterations for `HotLoop`.
+        counting: the form that counts: iterations, of a loop's back-edge, or calls.
         ends: whether control never goes on to the next instruction.
     """
 
@@ -175,7 +175,8 @@ OPCODES: tuple[Opcode, ...] = (
     Opcode("APPLY_1", "d f s", "R[A] = B(R[C])", "an operator of one argument", 25),
     Opcode("APPLY", "d f S", "R[A] = B(*C(R))", "any operator", 40),
     Opcode("APPLY_MANY", "D f S", "for X, Y in zip(A, B(*C(R)), strict=True): R[X] = Y", "an operator with several results", 3),
-    Opcode("CALL", "d g S", _CALL, "calls a function of the program, as native code where there is some; RecursionError", 18),
+    Opcode("CALL", "d g S", _CALL, "calls a function of the program, as native code where there is some; RecursionError", 18, counting="CALL_COUNTING"),
+    Opcode("CALL_COUNTING", "d g S", "B.count -= 1\nif B.count < 0: B.offer()\n" + _CALL, "CALL that counts", 18),
     Opcode("RETURN", "s", _RETURN, "leaves the function", 22, ends=True),
     Opcode("RAISE", "k s", "raise A(R[B])", "raises an exception of class A with a message", 2, ends=True),
 )

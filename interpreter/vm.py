@@ -20,11 +20,11 @@ from jitlang.errors import IRError
 from jitlang.interpreter.bytecode import Bytecode, Function, Instruction, Loop
 from jitlang.interpreter.compiler import compile_graph
 from jitlang.interpreter.loop import NUMBERS, dispatch_loop
-from jitlang.interpreter.opcodes import BY_NAME
 from jitlang.ir.graph import Graph, Node, Program
 from jitlang.source import SourceRange
 
 OnHotLoop = Callable[[Graph, Node, Sequence[Any]], Callable[..., Any] | None]
+OnHotFunction = Callable[[Graph], Callable[..., Any] | None]
 Trace = Callable[["Executable", int, list[Any]], None]
 Linked = list[Any]
 
@@ -80,11 +80,13 @@ class Executable:
     `native`, when set, is called instead wherever the program calls this function.
     """
 
-    __slots__ = ("code", "entry", "native", "parameters", "rest", "step_limit", "trace")
+    __slots__ = ("again", "code", "count", "entry", "native", "on_hot_function", "parameters", "rest", "step_limit", "trace")
 
     def __init__(self, code: Bytecode, vm: VM) -> None:
         self.code = code
         self.native: Callable[..., Any] | None = None
+        self.on_hot_function = vm.on_hot_function
+        self.count = self.again = vm.hot
         self.parameters = code.parameters
         self.rest: list[Any] = [None] * (code.registers - code.parameters) + code.constants
         self.entry: Linked = []
@@ -100,7 +102,13 @@ class Executable:
 
     def enters_native(self, at: int) -> bool:
         """Whether instruction `at` may run a piece of this very function as native code."""
-        return bool(self.code.instructions[at].opcode.counting)
+        return "l" in self.code.instructions[at].opcode.kinds
+
+    def offer(self) -> None:
+        """Called when the counter of calls has run out: asks for native code."""
+        self.count = self.again
+        if self.native is None and self.on_hot_function is not None:
+            self.native = self.on_hot_function(self.code.graph)
 
 
 class VM:
@@ -110,7 +118,9 @@ class VM:
         program: what to run; it must not be changed any more.
         on_hot_loop: (graph, loop node, live-in values) → a callable that runs the rest of the loop, or None. Called again every
             `hot` back-edges until it gives one.
-        hot: how many back-edges make a loop hot.
+        on_hot_function: graph → a callable that replaces the function wherever the program calls it, or None. Called again every `hot`
+            calls until it gives one.
+        hot: how many back-edges make a loop hot, and how many calls a function.
         step_limit: how many instructions one call may execute; StepLimitError after that.
         trace: called as (executable, index of the instruction, registers) before each instruction.
     """
@@ -120,12 +130,14 @@ class VM:
         program: Program,
         *,
         on_hot_loop: OnHotLoop | None = None,
+        on_hot_function: OnHotFunction | None = None,
         hot: int = 1000,
         step_limit: int | None = None,
         trace: Trace | None = None,
     ) -> None:
         self.program = program
         self.on_hot_loop = on_hot_loop
+        self.on_hot_function = on_hot_function
         self.hot = hot
         self.step_limit = step_limit
         self.trace = trace
@@ -192,8 +204,8 @@ class VM:
         executable.entry = target(0)
 
     def _form(self, item: Instruction) -> str:
-        counting = item.opcode.counting if self.on_hot_loop is not None else ""
-        return BY_NAME[counting or item.opcode.name].name
+        hook = self.on_hot_function if item.opcode.name == "CALL" else self.on_hot_loop
+        return item.opcode.counting if item.opcode.counting and hook is not None else item.opcode.name
 
     def _operand(self, kind: str, operand: Any, target: Callable[[int], Linked], loops: list[Any]) -> Any:
         if kind == "j":

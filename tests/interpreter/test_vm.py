@@ -236,6 +236,19 @@ def test_callee_as_native_code() -> None:
     assert calls == [6, 5]
 
 
+def test_a_hot_function_is_offered() -> None:
+    asked: list[str] = []
+
+    def offer(graph: Graph) -> Any:
+        asked.append(graph.name)
+        return (lambda n: 1000) if len(asked) == 3 else None
+
+    function = vm(CALLS, on_hot_function=offer, hot=10).function("fib")
+    assert function(10) > 1000
+    assert asked == ["fib"] * 3
+    assert function(4) == 2000
+
+
 def test_values_are_passed_by_reference() -> None:
     machine = vm(VALUES)
     xs, table = [1, 2], {"a": 1}

@@ -38,7 +38,7 @@ def report(error: BaseException) -> int:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return INTERRUPTED
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError | SystemExit):  # click makes the one of the other: the reader of a pipe has left
         return OK
     if isinstance(error, ScriptRaised):
         assert error.__cause__ is not None

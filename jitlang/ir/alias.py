@@ -174,6 +174,16 @@ def may_raise(node: Node) -> bool:
     return row is None or not row.has(TOTAL)
 
 
+def may_write(node: Node) -> bool:
+    """Whether the node, or anything inside it, may write memory or have another effect on the world."""
+    if node.blocks:
+        return any(may_write(n) for b in node.blocks for n in b.nodes)
+    if node.kind in _NO_EFFECT or node.kind == "prim::GetAttr" or node.is_terminator:
+        return False
+    row = row_or_none(node) if node.kind.startswith(("py::", "aten::")) else None
+    return row is None or not row.has(PURE) or row.has(RANDOM) or row.has(EFFECT) or row.schema.writes
+
+
 def leaves(node: Node) -> bool:
     """Whether control may go from inside the node to a place outside it (return, exit, next; not an exception)."""
     for inner in node.walk():
@@ -187,6 +197,11 @@ def leaves(node: Node) -> bool:
 def may_not_end(node: Node) -> bool:
     """Whether the node may run for ever: an endless loop is never removed. (A call may raise, which says more.)"""
     return any(n.kind == "prim::While" for n in node.walk())
+
+
+def has_effect(node: Node) -> bool:
+    """Whether the node must stay though nothing reads its results: it writes, may raise, leaves or may not end."""
+    return node.is_terminator or may_write(node) or may_raise(node) or leaves(node) or may_not_end(node)
 
 
 def is_speculatable(node: Node) -> bool:
@@ -261,7 +276,7 @@ class AliasAnalysis:
 
     def is_mergeable(self, value: Value) -> bool:
         """Whether nobody can tell `value` from another object of the same contents: no identity test, no write, no escape."""
-        if any(u.node.kind in IDENTITY for u in value.uses):
+        if tested_for_identity(value):
             return False
         return not is_reference(value.type) or not (self.escapes(value) or self.is_written(value))
 
@@ -279,10 +294,6 @@ class AliasAnalysis:
     def writes(self, node: Node) -> bool:
         """Whether the node, or anything inside it, may write memory or have another effect."""
         return bool(self.effects(node).writes)
-
-    def has_effect(self, node: Node) -> bool:
-        """Whether the node must stay where nothing reads its results: it writes, raises, leaves or may not end."""
-        return self.writes(node) or may_raise(node) or leaves(node) or may_not_end(node) or node.is_terminator
 
     # -- regions
 
@@ -440,3 +451,20 @@ def is_fresh(node: Node) -> bool:
     if row is None:
         return not node.kind.startswith("prim::")
     return any(is_reference(o.type) and not (r.alias is not None and r.alias.name == "*") for r, o in zip(row.schema.returns, node.outputs, strict=True))
+
+
+def tested_for_identity(value: Value) -> bool:
+    """Whether something asks if `value` is the very same object as another."""
+    return any(u.node.kind in IDENTITY for u in value.uses)
+
+
+def is_unshared(value: Value) -> bool:
+    """Whether `value` is read only by pure operators whose results share nothing with it.
+
+    Such a view of a tensor may be merged with an equal one, though the storage that both look at is shared.
+    """
+    for use in value.uses:
+        row = row_or_none(use.node) if use.node.kind.startswith(("py::", "aten::")) else None
+        if row is None or not row.has(PURE) or use.node.kind in IDENTITY or row.schema.arguments[use.index].alias is not None:
+            return False
+    return True

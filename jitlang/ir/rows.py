@@ -45,7 +45,11 @@ def row_of(node: Node) -> Operator:
 
 def row_or_none(node: Node) -> Operator | None:
     """The row of the operator that `node` applies, or None where there is none (``prim`` and ``ll`` nodes, unknown operators)."""
-    return find_row(node.kind, tuple(v.type for v in node.inputs), node.attributes.get("overload"))
+    row = find_row(node.kind, tuple(v.type for v in node.inputs), node.attributes.get("overload"))
+    if row is not None and row not in overloads(node.kind):  # it was taken out since
+        find_row.cache_clear()
+        return row_or_none(node)
+    return row
 
 
 @functools.lru_cache(maxsize=4096)

@@ -21,6 +21,7 @@ from jitlang.ir.printer import Hook, print_program
 from jitlang.ir.reader import parse_program
 from jitlang.ir.verifier import verify_program
 from jitlang.serialization.container import check_name
+from jitlang.serialization.guard import harden
 from jitlang.source import Source
 
 _SOURCE_LINE = re.compile(r'^(source !\d+ = )("(?:\\.|[^"\\\n])*") line \d+ indent \d+$', re.MULTILINE)
@@ -89,10 +90,11 @@ def encode_program(program: Program, names: dict[str, str], hook: Hook | None = 
 
 
 def decode_program(text: str, entry: str, texts: dict[str, str], references: Callable[[str], Any] | None = None) -> Program:
-    """The program that an entry says; ArchiveError naming the entry where it cannot be read or breaks an invariant of the IR."""
+    """The program that an entry says; ArchiveError naming the entry where it cannot be read, breaks an invariant of the IR, or is not safe to run."""
     try:
         program = parse_program(text, texts=texts, references=references)
         verify_program(program)
+        harden(program)
         return program
     except RecursionError:
         raise ArchiveError(f"entry {entry!r}: its blocks are nested too deep") from None

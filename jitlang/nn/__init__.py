@@ -1,0 +1,5 @@
+"""Modules: classes with parameters, buffers and submodules."""
+
+from jitlang.nn.module import Module, Parameter
+
+__all__ = ["Module", "Parameter"]

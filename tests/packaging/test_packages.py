@@ -51,10 +51,20 @@ def test_the_folders_cannot_be_imported_by_their_bare_name(name: str) -> None:
     assert f"import this package as jitlang.{name}" in run.stderr
 
 
+def data_files(folder: Path) -> list[Path]:
+    """What belongs to a package and is no Python: beside its modules, or in folders below that are no packages."""
+    found: list[Path] = []
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink() and entry.name != "__pycache__" and not (entry / "__init__.py").exists():
+            found += [p for p in entry.rglob("*") if p.is_file()]
+        elif entry.is_file() and entry.suffix not in (".py", ".pyc"):
+            found.append(entry)
+    return found
+
+
 def test_data_files_beside_the_code_are_packaged() -> None:
     patterns = SETTINGS["package-data"]
     for folder in package_folders():
         wanted = [*patterns.get("*", ()), *patterns.get(package_of(folder), ())]
-        for file in folder.iterdir():
-            if file.is_file() and file.suffix not in (".py", ".pyc"):
-                assert any(file.match(p) for p in wanted), f"{file.relative_to(ROOT)} is not in package-data"
+        for file in data_files(folder):
+            assert any(file.relative_to(folder).match(p) for p in wanted), f"{file.relative_to(ROOT)} is not in package-data"

@@ -620,13 +620,17 @@ class Emitter:
         else:
             self.emit("prim::return", (result,))
 
+    def analyse(self, statements: Sequence[ast.stmt]) -> Liveness:
+        """Which names are live where, in a function body; a dialect may know of more uses."""
+        return Liveness(statements)
+
     def function_body(self, statements: Sequence[ast.stmt], env: Environment, result: Type | None) -> None:
         """Emits a whole function body into `graph`, whose parameters are in `env` already.
 
         Args:
             result: the declared result type, or None to infer it.
         """
-        self.liveness = Liveness(statements)
+        self.liveness = self.analyse(statements)
         frame = self.returns[-1]
         frame.type, frame.declared = result, result is not None
         while True:

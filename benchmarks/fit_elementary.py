@@ -12,7 +12,6 @@ Comptes Rendus 199, 1934), started near the roots of a Chebyshev polynomial (shi
 from __future__ import annotations
 
 import struct
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,7 +23,10 @@ GRID = 1500
 
 @dataclass(frozen=True)
 class Fit:
-    """One polynomial: sum of c[j] * x**j for j < `terms`, close to `f` on [low, high]; `f32`: coefficients in binary32."""
+    """One polynomial: sum of c[j] * x**j for j < `terms`, close to `f` on [low, high].
+
+    `f32`: coefficients in binary32. `head`: so many of the lowest coefficients are printed as pairs, apart.
+    """
 
     f: Function
     low: mp.mpf
@@ -32,6 +34,7 @@ class Fit:
     terms: int
     weight: Function
     f32: bool = False
+    head: int = 0
 
 
 def remez(fit: Fit, rounds: int = 12) -> tuple[list[mp.mpf], mp.mpf]:
@@ -165,11 +168,14 @@ def erf_tail(z: mp.mpf) -> mp.mpf:
     return -2 / (3 * mp.sqrt(mp.pi)) if z < mp.mpf(2) ** -40 else (mp.erf(x) / x - 2 / mp.sqrt(mp.pi)) / z
 
 
-def lgamma_near(c: int) -> Function:
-    """lgamma(c + x) / x for c = 1, 2: both have a zero there."""
-    return near_zero(lambda x: mp.loggamma(c + x) / x, lambda x: mp.digamma(c))
+def lgamma_tail(x: mp.mpf) -> mp.mpf:
+    """lgamma(2 + x) without the first two terms of its Taylor series, divided by x**3."""
+    if abs(x) < mp.mpf(2) ** -60:
+        return -mp.zeta(3) / 3 + mp.mpf(1) / 3
+    return (mp.loggamma(2 + x) / x - mp.digamma(2) - x * LGAMMA_SECOND) / x**2
 
 
+LGAMMA_SECOND = (mp.zeta(2) - 1) / 2
 FITS: dict[str, Fit] = {
     "EXP_F32": Fit(row_exp(2), -LN2_2, LN2_2, 5, lambda x: x**2, True),
     "EXP_F64": Fit(row_exp(3), -LN2_2, LN2_2, 10, lambda x: x**2),
@@ -189,10 +195,11 @@ FITS: dict[str, Fit] = {
     "ASIN_F64_SHORT": Fit(odd_tail(mp.asin, 1 / mp.mpf(6)), 0, 0.2501, 7, lambda z: z),
     "SINH_F64": Fit(odd_tail(mp.sinh, 1 / mp.mpf(6)), 0, 0.126, 6, lambda z: z),
     "TANH_F32": Fit(odd_tail(mp.tanh, -1 / mp.mpf(3)), 0, 1.001, 8, lambda z: z, True),
-    "ERF_F32": Fit(erf_tail, 0, 1.01, 7, lambda z: z, True),
+    "ERF_F32": Fit(erf_tail, 0, 0.65, 6, lambda z: z, True),
     "ERF_F64": Fit(erf_tail, 0, 0.2510, 9, lambda z: z),
-    "LOG_ERFC_F32": Fit(lambda x: -mp.log(mp.erfc(x)), 0.9, 4.0, 8, lambda x: mp.erfc(x) / mp.erf(x), True),
-    "ERFCX_F64": Fit(shepherd(3.0), shepherd_t(3.0, 0.49), shepherd_t(3.0, 27.4), 23, one),
+    "LOG_ERFC_F32": Fit(lambda x: -mp.log(mp.erfc(x)), 0.79, 4.0, 8, lambda x: mp.erfc(x) / mp.erf(x), True),
+    "ERFCX_F64": Fit(shepherd(3.0), shepherd_t(3.0, 0.49), shepherd_t(3.0, 27.4), 23, one, head=2),
+    "LGAMMA_F64": Fit(lgamma_tail, -0.5, 0.5, 18, lambda x: x**2),
     "ERFCX_F64_SHORT": Fit(shepherd(2.0), -1, shepherd_t(2.0, 10.3), 13, one),
 }
 
@@ -210,6 +217,10 @@ PAIRS: dict[str, mp.mpf] = {
     "TWO_OVER_SQRT_PI_F32": 2 / mp.sqrt(mp.pi),
     "SQRT_HALF": mp.sqrt(mp.mpf(1) / 2),
     "TWO_SQRT_TWO_OVER_PI": 2 * mp.sqrt(2 / mp.pi),
+    "DIGAMMA_OF_TWO": mp.digamma(2),
+    "LGAMMA_SECOND": LGAMMA_SECOND,
+    "LOG_PI": mp.log(mp.pi),
+    "HALF_LOG_TWO_PI": mp.log(2 * mp.pi) / 2,
     "SELU_SCALE": mp.mpf("1.0507009873554804934193349852946"),
     "SELU_NEGATIVE": mp.mpf("1.0507009873554804934193349852946") * mp.mpf("1.6732632423543772848170429916717"),
 }
@@ -260,12 +271,17 @@ def main() -> None:
     print(f"ATANH_PAIRS = ({', '.join(pair(2 / mp.mpf(2 * k + 3)) for k in range(3))})")
     high, low = (float(v) for v in pair(mp.pi / 2)[1:-1].split(", "))
     print(f"HALF_PI_THIRD = {float(mp.pi / 2 - mp.mpf(high) - mp.mpf(low))!r}")
+    # Stirling's series: Bernoulli numbers B(2k) / (2k (2k - 1)), exact up to rounding.
+    series = [mp.bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 12)]
+    print(wrapped(f"STIRLING = ({text(series, False)})  # in powers of 1 / x**2, times 1 / x"))
     digits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** 1280))
     words = [hex((digits >> (1280 - 64 * (i + 1))) & (2**64 - 1)) for i in range(20)]
     print(wrapped(f"TWO_OVER_PI_WORDS = ({', '.join(words)})  # the first 20 64-bit words of the binary fraction of 2/pi"))
     for name, fit in FITS.items():
         coefficients, worst = remez(fit)
-        print(wrapped(f"{name} = ({text(coefficients, fit.f32)})  # 2**{float(mp.log(worst, 2)):.1f}"), flush=True)
+        if fit.head:
+            print(f"{name}_HEAD = ({', '.join(map(pair, coefficients[: fit.head]))})")
+        print(wrapped(f"{name} = ({text(coefficients[fit.head :], fit.f32)})  # 2**{float(mp.log(worst, 2)):.1f}"), flush=True)
 
 
 if __name__ == "__main__":

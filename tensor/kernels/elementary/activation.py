@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import f32, f64, fabs, fma, kernel, maximum, select, typeof
-from jitlang.tensor.kernels.elementary.coefficients import LOG_F64, SELU_NEGATIVE, SELU_SCALE, TWO_SQRT_TWO_OVER_PI, LN2
-from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, multiply2, polynomial, power_of_two, scale2, two_product, two_sum
+from jitlang.frontend.kernel import f32, f64, fabs, fma, maximum, select, typeof
+from jitlang.tensor.kernels.elementary.coefficients import LN2, LOG_F64, SELU_NEGATIVE, SELU_SCALE, TWO_SQRT_TWO_OVER_PI
+from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, inlined, multiply2, polynomial, power_of_two, scale2, two_product, two_sum
 from jitlang.tensor.kernels.elementary.error_function import normal_short, normal_times
 from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short, expm1_pair
 from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log1p_short, split
@@ -19,7 +19,7 @@ INFINITY = float("inf")
 NAN = float("nan")
 
 
-@kernel
+@inlined
 def logistic(h: Any, low: Any) -> Any:
     """1 / (1 + exp(-(h + low))) as n and a pair to be scaled by 2**n."""
     T = typeof(h)
@@ -40,14 +40,14 @@ def logistic(h: Any, low: Any) -> Any:
     return select(back, n, n - n), q, rest * r
 
 
-@kernel
+@inlined
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
     n, h, low = logistic(x, typeof(x)(0.0))
     return scale2(h, low, n)
 
 
-@kernel
+@inlined
 def silu(x: Any) -> Any:
     """x * sigmoid(x)."""
     T = typeof(x)
@@ -58,7 +58,7 @@ def silu(x: Any) -> Any:
     return select(x == 0.0, x, select(fabs(x) < INFINITY, y, select(x > 0.0, x, T(NAN))))
 
 
-@kernel
+@inlined
 def gelu(x: Any) -> Any:
     """x times the standard normal distribution's integral up to x."""
     T = typeof(x)
@@ -71,7 +71,7 @@ def gelu(x: Any) -> Any:
     return select(x > -INFINITY, y, T(NAN))
 
 
-@kernel
+@inlined
 def gelu_tanh(x: Any) -> Any:
     """x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2."""
     T = typeof(x)
@@ -95,7 +95,7 @@ def gelu_tanh(x: Any) -> Any:
     return select(x > -INFINITY, select(x == INFINITY, x, y), T(NAN))
 
 
-@kernel
+@inlined
 def log1p_exp(d: f64, dl: f64) -> Any:
     """log(1 + exp(d + dl)) as a pair, for d <= 0."""
     n, h, low = exp_pair(clamp(d, f64(-746.0), f64(0.0)), select(d > -746.0, dl, 0.0))
@@ -105,7 +105,7 @@ def log1p_exp(d: f64, dl: f64) -> Any:
     return select(tiny, scale2(h, low, n), g), select(tiny, 0.0, e)
 
 
-@kernel
+@inlined
 def log1p_exp_plain(d: f64) -> f64:
     """log(1 + exp(d)) for d <= 0 with an error of a few units in the last place of f64, for results in f32."""
     n, h, low = exp_pair(clamp(d, f64(-700.0), f64(0.0)), f64(0.0))
@@ -120,7 +120,7 @@ def log1p_exp_plain(d: f64) -> f64:
     return fma(f64(k), LN2[0], fma(s * z, polynomial(z, LOG_F64), s + s) + rest)
 
 
-@kernel
+@inlined
 def softplus(x: Any) -> Any:
     """log(1 + exp(x))."""
     if typeof(x) is f32:
@@ -134,13 +134,13 @@ def softplus(x: Any) -> Any:
     return select(fabs(x) < INFINITY, y, select(x < 0.0, typeof(x)(0.0), x))
 
 
-@kernel
+@inlined
 def log_sigmoid(x: Any) -> Any:
     """log(1 / (1 + exp(-x)))."""
     return -softplus(-x)
 
 
-@kernel
+@inlined
 def logaddexp(x: Any, y: Any) -> Any:
     """log(exp(x) + exp(y))."""
     T = typeof(x)
@@ -157,7 +157,7 @@ def logaddexp(x: Any, y: Any) -> Any:
     return select((x != x) | (y != y), x + y, result)
 
 
-@kernel
+@inlined
 def mish(x: Any) -> Any:
     """x * tanh(softplus(x))."""
     T = typeof(x)
@@ -184,7 +184,7 @@ def mish(x: Any) -> Any:
     return select(x > -INFINITY, y, T(NAN))
 
 
-@kernel
+@inlined
 def exponential_unit(x: Any, high: Any, low: Any) -> Any:
     """(high + low) * (exp(x) - 1) for x <= 0, `high` and `low` of the type of x or static."""
     T = typeof(x)
@@ -197,13 +197,13 @@ def exponential_unit(x: Any, high: Any, low: Any) -> Any:
     return select(x > -1e-20, x * high, h + e)
 
 
-@kernel
+@inlined
 def elu(x: Any, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
     return select(x > 0.0, x, exponential_unit(x, alpha, 0.0))
 
 
-@kernel
+@inlined
 def selu(x: Any) -> Any:
     """elu with the alpha and the scale of G. Klambauer et al., Self-Normalizing Neural Networks (2017)."""
     T = typeof(x)

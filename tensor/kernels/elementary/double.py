@@ -11,15 +11,18 @@ from typing import Any
 
 from jitlang.frontend.kernel import bitcast, f32, f64, fma, i32, i64, kernel, select, typeof, unrolled
 
+# Without its own inlining LLVM would call the greater ones, and no loop over them would vectorise.
+inlined = kernel(inline="always")
 
-@kernel
+
+@inlined
 def fast_two_sum(a: Any, b: Any) -> Any:
     """a + b exactly, as a pair; needs |a| >= |b| or a = 0."""
     s = a + b
     return s, b - (s - a)
 
 
-@kernel
+@inlined
 def two_sum(a: Any, b: Any) -> Any:
     """a + b exactly, as a pair."""
     s = a + b
@@ -27,14 +30,14 @@ def two_sum(a: Any, b: Any) -> Any:
     return s, (a - (s - t)) + (b - t)
 
 
-@kernel
+@inlined
 def two_product(a: Any, b: Any) -> Any:
     """a * b exactly, as a pair."""
     p = a * b
     return p, fma(a, b, -p)
 
 
-@kernel
+@inlined
 def add2(ah: Any, al: Any, bh: Any, bl: Any) -> Any:
     """The sum of two pairs."""
     h, e = two_sum(ah, bh)
@@ -42,7 +45,7 @@ def add2(ah: Any, al: Any, bh: Any, bl: Any) -> Any:
     return s, t
 
 
-@kernel
+@inlined
 def multiply2(ah: Any, al: Any, bh: Any, bl: Any) -> Any:
     """The product of two pairs."""
     p = ah * bh
@@ -51,7 +54,7 @@ def multiply2(ah: Any, al: Any, bh: Any, bl: Any) -> Any:
     return s, t
 
 
-@kernel
+@inlined
 def divide2(ah: Any, al: Any, bh: Any, bl: Any) -> Any:
     """The quotient of two pairs."""
     T = typeof(ah)
@@ -63,7 +66,7 @@ def divide2(ah: Any, al: Any, bh: Any, bl: Any) -> Any:
     return s, t
 
 
-@kernel
+@inlined
 def sqrt2(h: Any, low: Any, root: Any) -> Any:
     """The square root of the pair (h, low) from `root`, the rounded square root of h; of 0 it is 0."""
     T = typeof(h)
@@ -72,7 +75,7 @@ def sqrt2(h: Any, low: Any, root: Any) -> Any:
     return s, t
 
 
-@kernel
+@inlined
 def polynomial(x: Any, coefficients: Any) -> Any:
     """Horner's scheme: coefficients[0] + coefficients[1] * x + ..., a static tuple."""
     T = typeof(x)
@@ -82,7 +85,7 @@ def polynomial(x: Any, coefficients: Any) -> Any:
     return p
 
 
-@kernel
+@inlined
 def polynomial2(xh: Any, xl: Any, tail: Any, coefficients: Any) -> Any:
     """Horner's scheme in pairs: `coefficients` are pairs, lowest power first; `tail` stands for what is above them."""
     T = typeof(xh)
@@ -95,7 +98,7 @@ def polynomial2(xh: Any, xl: Any, tail: Any, coefficients: Any) -> Any:
     return h, low
 
 
-@kernel
+@inlined
 def power_of_two(n: Any, like: Any) -> Any:
     """2**n, for an integer n for which it is a normal number of the float type of `like`."""
     if typeof(like) is f32:
@@ -103,14 +106,14 @@ def power_of_two(n: Any, like: Any) -> Any:
     return bitcast(f64, (i64(n) + 1023) << 52)
 
 
-@kernel
+@inlined
 def scale(x: Any, n: Any) -> Any:
     """x * 2**n with one rounding, also where the result is subnormal, zero or infinite; |n| < 2 * 1022 (f32: 2 * 126)."""
     half = n >> 1
     return x * power_of_two(half, x) * power_of_two(n - half, x)
 
 
-@kernel
+@inlined
 def scale2(h: Any, low: Any, n: Any) -> Any:
     """(h + low) * 2**n as one number; where it is subnormal it is rounded once but for a last-bit coincidence."""
     half = n >> 1

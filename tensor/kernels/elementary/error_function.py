@@ -9,25 +9,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import copysign, f32, f64, fabs, fma, kernel, maximum, select, typeof
+from jitlang.frontend.kernel import copysign, f32, f64, fabs, fma, maximum, select, typeof
 from jitlang.tensor.kernels.elementary.coefficients import (
     ERF_F32,
     ERF_F64,
     ERFCX_F64,
+    ERFCX_F64_HEAD,
     ERFCX_F64_SHORT,
     LOG_ERFC_F32,
     SQRT_HALF,
     TWO_OVER_SQRT_PI,
     TWO_OVER_SQRT_PI_F32,
 )
-from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, multiply2, polynomial, power_of_two, scale2, two_product, two_sum
+from jitlang.tensor.kernels.elementary.double import (
+    add2,
+    divide2,
+    fast_two_sum,
+    inlined,
+    multiply2,
+    polynomial,
+    polynomial2,
+    power_of_two,
+    scale2,
+    two_product,
+    two_sum,
+)
 from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short
 
 LOG_ERFC_F32_REST = LOG_ERFC_F32[1:]
-ERFCX_F64_REST = ERFCX_F64[2:]
 
 
-@kernel
+@inlined
 def erf_near(x: f64) -> Any:
     """erf(x) as a pair, for |x| <= 1/2."""
     z = x * x
@@ -36,7 +48,7 @@ def erf_near(x: f64) -> Any:
     return h, low
 
 
-@kernel
+@inlined
 def erfc_far(x: f64, low: f64) -> Any:
     """erfc(x + low) for 1/2 <= x <= 27.4, as n and a pair to be scaled by 2**n."""
     z, zl = two_product(x, x)
@@ -44,16 +56,14 @@ def erfc_far(x: f64, low: f64) -> Any:
     a, al = two_sum(x, f64(-3.0))
     b, bl = two_sum(x, f64(3.0))
     t, tl = divide2(a, al + low, b, bl + low)
-    h, e = two_sum(f64(ERFCX_F64[1]), t * polynomial(t, ERFCX_F64_REST))
-    h, e = multiply2(h, e, t, tl)
-    h, e = add2(f64(ERFCX_F64[0]), f64(0.0), h, e)
+    h, e = polynomial2(t, tl, polynomial(t, ERFCX_F64), ERFCX_F64_HEAD)
     h, e = multiply2(h, e, eh, el)
     d, dl = two_sum(f64(1.0), x + x)
     h, e = divide2(h, e, d, fma(2.0, low, dl))
     return n, h, e
 
 
-@kernel
+@inlined
 def erfc_short(x: f64) -> f64:
     """erfc(x) for 0 <= x <= 10.3, relative error below 2**-30."""
     n, m = exp_short(-x * x)
@@ -62,7 +72,7 @@ def erfc_short(x: f64) -> f64:
     return fma(s, m, s) * polynomial(t, ERFCX_F64_SHORT) / fma(2.0, x, f64(1.0))
 
 
-@kernel
+@inlined
 def erf(x: Any) -> Any:
     """The error function."""
     a = fabs(x)
@@ -86,7 +96,7 @@ def erf(x: Any) -> Any:
     return select(a <= 0.5, tiny, copysign(y + (t - e * s), x))
 
 
-@kernel
+@inlined
 def erfc(x: Any) -> Any:
     """1 - erf(x), without cancellation for large x."""
     a = fabs(x)
@@ -102,14 +112,14 @@ def erfc(x: Any) -> Any:
     return select(a <= 0.5, near, select(x < 0.0, y + (t - e * p), scale2(g, e, n)))
 
 
-@kernel
+@inlined
 def normal_short(x: f64) -> f64:
     """The standard normal distribution's integral up to x, |x| <= 14.5, for results in f32."""
     y = 0.5 * erfc_short(fabs(x) * SQRT_HALF[0])
     return select(x < 0.0, y, 1.0 - y)
 
 
-@kernel
+@inlined
 def normal_times(x: f64) -> f64:
     """x times the standard normal distribution's integral up to x, for |x| <= 38.7."""
     z, zl = two_product(x, f64(SQRT_HALF[0]))

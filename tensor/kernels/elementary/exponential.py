@@ -10,22 +10,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i32, i64, kernel, select, typeof
+from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i32, i64, select, typeof
 from jitlang.tensor.kernels.elementary.coefficients import EXP2_F32, EXP_F32, EXP_F64, EXP_F64_SHORT, LN2, LN2_F32
-from jitlang.tensor.kernels.elementary.double import fast_two_sum, multiply2, polynomial, power_of_two, scale, scale2, two_sum
+from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, multiply2, polynomial, power_of_two, scale, scale2, two_sum
 
 LOG2_E = 1.4426950408889634
 ROUND_F32, ROUND_F32_BITS = 12582912.0, 0x4B400000
 ROUND_F64, ROUND_F64_BITS = 6755399441055744.0, 0x4338000000000000
 
 
-@kernel
+@inlined
 def clamp(x: Any, low: Any, high: Any) -> Any:
     """x limited to [low, high]; NaN stays NaN."""
     return select(x > high, high, select(x < low, low, x))
 
 
-@kernel
+@inlined
 def nearest(x: Any) -> Any:
     """The integer nearest to x, as a float and as an i32 (f32) or i64; needs |x| < 2**21 (f64: 2**50) or NaN."""
     if typeof(x) is f32:
@@ -35,7 +35,7 @@ def nearest(x: Any) -> Any:
     return t - ROUND_F64, bitcast(i64, t) - ROUND_F64_BITS
 
 
-@kernel
+@inlined
 def exp_reduced(h: Any, low: Any) -> Any:
     """n, mh, ml with exp(h + low) = 2**n * (1 + mh + ml), f64, relative error of mh + ml below 2**-60; needs |h| < 2**40."""
     k, n = nearest(h * LOG2_E)
@@ -49,7 +49,7 @@ def exp_reduced(h: Any, low: Any) -> Any:
     return n, mh, ml
 
 
-@kernel
+@inlined
 def exp_short(x: f64) -> Any:
     """n, m with exp(x) = 2**n * (1 + m), relative error of m below 2**-31: for results in f32; needs |x| < 2**40."""
     k, n = nearest(x * LOG2_E)
@@ -57,7 +57,7 @@ def exp_short(x: f64) -> Any:
     return n, fma(r * r, polynomial(r, EXP_F64_SHORT), r)
 
 
-@kernel
+@inlined
 def exp_pair(h: Any, low: Any) -> Any:
     """exp(h + low) as n and a pair to be scaled by 2**n."""
     n, mh, ml = exp_reduced(h, low)
@@ -66,7 +66,7 @@ def exp_pair(h: Any, low: Any) -> Any:
     return n, sh, sl
 
 
-@kernel
+@inlined
 def exp_f32_parts(x: f32) -> Any:
     """n, h, low with exp(x) = 2**n * (h + low), f32; low is small but not below ulp(h)/2."""
     k, n = nearest(x * f32(LOG2_E))
@@ -75,7 +75,7 @@ def exp_f32_parts(x: f32) -> Any:
     return n, h, fma(r * r, polynomial(r, EXP_F32), (1.0 - h) + r)
 
 
-@kernel
+@inlined
 def exp(x: Any) -> Any:
     """The exponential."""
     if typeof(x) is f32:
@@ -85,7 +85,7 @@ def exp(x: Any) -> Any:
     return scale2(h, low, n)
 
 
-@kernel
+@inlined
 def exp2(x: Any) -> Any:
     """2**x."""
     if typeof(x) is f32:
@@ -101,7 +101,7 @@ def exp2(x: Any) -> Any:
     return scale2(sh, sl, n + m)
 
 
-@kernel
+@inlined
 def expm1_pair(h: f64, low: f64) -> Any:
     """exp(h + low) - 1 as a pair, halved; h must be at most 709.9 and above -60 (below, the result is -1 as well)."""
     n, mh, ml = exp_reduced(h, low)
@@ -112,7 +112,7 @@ def expm1_pair(h: f64, low: f64) -> Any:
     return eh, el
 
 
-@kernel
+@inlined
 def expm1(x: Any) -> Any:
     """exp(x) - 1 without cancellation near 0."""
     T = typeof(x)

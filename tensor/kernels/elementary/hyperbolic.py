@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import copysign, f32, f64, fabs, fma, kernel, minimum, select, sqrt, typeof
+from jitlang.frontend.kernel import copysign, f32, f64, fabs, fma, minimum, select, sqrt, typeof
 from jitlang.tensor.kernels.elementary.coefficients import LN2, SINH_F64, TANH_F32
-from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, polynomial, power_of_two, sqrt2, two_product, two_sum
+from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, inlined, polynomial, power_of_two, sqrt2, two_product, two_sum
 from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short, expm1_pair
 from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log1p_short
 
@@ -19,7 +19,7 @@ INFINITY = float("inf")
 NAN = float("nan")
 
 
-@kernel
+@inlined
 def exp_and_reciprocal(a: f64) -> Any:
     """exp(a) / 4 and exp(-a) / 4 as pairs, for 0 <= a <= 710.5; below 2**-1000 the second stands still."""
     n, h, low = exp_pair(a, f64(0.0))
@@ -29,7 +29,7 @@ def exp_and_reciprocal(a: f64) -> Any:
     return h * up, low * up, r * down, rest * down
 
 
-@kernel
+@inlined
 def sinh(x: Any) -> Any:
     """The hyperbolic sine."""
     a = fabs(x)
@@ -45,7 +45,7 @@ def sinh(x: Any) -> Any:
     return copysign(select(a < 1e-9, a, y), x)
 
 
-@kernel
+@inlined
 def cosh(x: Any) -> Any:
     """The hyperbolic cosine."""
     a = fabs(x)
@@ -59,7 +59,7 @@ def cosh(x: Any) -> Any:
     return (h + low) * 2.0
 
 
-@kernel
+@inlined
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent."""
     a = fabs(x)
@@ -76,7 +76,7 @@ def tanh(x: Any) -> Any:
     return copysign(select(a < 1e-9, a, h + low), x)
 
 
-@kernel
+@inlined
 def asinh(x: Any) -> Any:
     """The inverse hyperbolic sine."""
     a = fabs(x)
@@ -98,7 +98,7 @@ def asinh(x: Any) -> Any:
     return select((a < 1e-9) | (a == INFINITY), x, copysign(h + low, x))
 
 
-@kernel
+@inlined
 def acosh(x: Any) -> Any:
     """The inverse hyperbolic cosine; NaN below 1."""
     T = typeof(x)
@@ -119,7 +119,7 @@ def acosh(x: Any) -> Any:
     return select(x >= 1.0, y, T(NAN))
 
 
-@kernel
+@inlined
 def atanh(x: Any) -> Any:
     """The inverse hyperbolic tangent; infinite at 1 and -1, NaN beyond."""
     T = typeof(x)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, copysign, f32, f64, fabs, fma, i64, kernel, maximum, minimum, select, sqrt, typeof
+from jitlang.frontend.kernel import bitcast, copysign, f32, f64, fabs, fma, i64, maximum, minimum, select, sqrt, typeof
 from jitlang.tensor.kernels.elementary.coefficients import (
     ASIN_F64,
     ASIN_F64_SHORT,
@@ -19,13 +19,13 @@ from jitlang.tensor.kernels.elementary.coefficients import (
     PI,
     QUARTER_PI,
 )
-from jitlang.tensor.kernels.elementary.double import divide2, fast_two_sum, polynomial, sqrt2, two_sum
+from jitlang.tensor.kernels.elementary.double import divide2, fast_two_sum, inlined, polynomial, sqrt2, two_sum
 
 TAN_EIGHTH_PI, TAN_THREE_EIGHTHS_PI = 0.41421356237309503, 2.414213562373095
 INFINITY = float("inf")
 
 
-@kernel
+@inlined
 def atan_ratio(a: f64, b: f64) -> Any:
     """atan(a / b) as a pair, for a, b >= 0, not both 0, of moderate size."""
     low, high = a <= TAN_EIGHTH_PI * b, a > TAN_THREE_EIGHTHS_PI * b
@@ -42,7 +42,7 @@ def atan_ratio(a: f64, b: f64) -> Any:
     return h, e
 
 
-@kernel
+@inlined
 def atan_ratio_short(a: f64, b: f64) -> f64:
     """atan(a / b) for a, b >= 0, not both 0, for results in f32."""
     low, high = a <= TAN_EIGHTH_PI * b, a > TAN_THREE_EIGHTHS_PI * b
@@ -52,7 +52,7 @@ def atan_ratio_short(a: f64, b: f64) -> f64:
     return base + fma(t * z, polynomial(z, ATAN_F64_SHORT), t)
 
 
-@kernel
+@inlined
 def atan(x: Any) -> Any:
     """The arc tangent, in [-pi/2, pi/2]."""
     a = f64(fabs(x))
@@ -63,7 +63,7 @@ def atan(x: Any) -> Any:
     return copysign(select(a < 1e-9, a, h + low), x)
 
 
-@kernel
+@inlined
 def atan2(y: Any, x: Any) -> Any:
     """The angle of the point (x, y), in [-pi, pi]; zeros and infinities as in C99 (annex F.9.1.4)."""
     T = typeof(x)
@@ -85,7 +85,7 @@ def atan2(y: Any, x: Any) -> Any:
     return select((x != x) | (y != y), x + y, copysign(angle, y))
 
 
-@kernel
+@inlined
 def asin(x: Any) -> Any:
     """The arc sine, in [-pi/2, pi/2]."""
     a = f64(fabs(x))
@@ -103,7 +103,7 @@ def asin(x: Any) -> Any:
     return copysign(select(small, a + tail, y), x)
 
 
-@kernel
+@inlined
 def acos(x: Any) -> Any:
     """The arc cosine, in [0, pi]."""
     a = f64(fabs(x))

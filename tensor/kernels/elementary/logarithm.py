@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i32, i64, kernel, maximum, select, typeof
+from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i32, i64, maximum, select, typeof
 from jitlang.tensor.kernels.elementary.coefficients import (
     ATANH_PAIRS,
     LN2,
@@ -22,7 +22,7 @@ from jitlang.tensor.kernels.elementary.coefficients import (
     LOG_F64_LONG,
     LOG_F64_SHORT,
 )
-from jitlang.tensor.kernels.elementary.double import fast_two_sum, multiply2, polynomial, polynomial2, power_of_two, two_product, two_sum
+from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, multiply2, polynomial, polynomial2, power_of_two, two_product, two_sum
 
 INFINITY = float("inf")
 NAN = float("nan")
@@ -30,7 +30,7 @@ SQRT_HALF_F32_BITS = 0x3F3504F3
 SQRT_HALF_F64_BITS = 0x3FE6A09E667F3BCD
 
 
-@kernel
+@inlined
 def split(x: Any) -> Any:
     """k (an integer) and m in [sqrt(1/2), sqrt(2)) with x = m * 2**k, for positive normal x; anything for others."""
     if typeof(x) is f32:
@@ -42,7 +42,7 @@ def split(x: Any) -> Any:
     return k, bitcast(f64, b - (k << 52))
 
 
-@kernel
+@inlined
 def split_any(x: Any) -> Any:
     """`split` for subnormal numbers too, with k as a float of the type of x."""
     T = typeof(x)
@@ -55,7 +55,7 @@ def split_any(x: Any) -> Any:
     return f64(k) - select(small, f64(54.0), f64(0.0)), m
 
 
-@kernel
+@inlined
 def domain(x: Any, y: Any) -> Any:
     """y, the logarithm found for x, corrected where x is 0, negative, infinite or NaN."""
     T = typeof(x)
@@ -63,7 +63,7 @@ def domain(x: Any, y: Any) -> Any:
     return select(x > 0.0, y, select(x == 0.0, T(-INFINITY), T(NAN)))
 
 
-@kernel
+@inlined
 def log_fraction_pair(f: f64, fl: f64) -> Any:
     """log(1 + f + fl) as a pair, relative error below 2**-68, for f in [sqrt(1/2) - 1, sqrt(2) - 1]."""
     d, dl = fast_two_sum(f64(2.0), f)
@@ -82,7 +82,7 @@ def log_fraction_pair(f: f64, fl: f64) -> Any:
     return h, low
 
 
-@kernel
+@inlined
 def log_fraction_short(f: f64) -> f64:
     """log(1 + f) with a relative error below 2**-36, for f in [sqrt(1/2) - 1, sqrt(2) - 1]."""
     s = f / (2.0 + f)
@@ -90,7 +90,7 @@ def log_fraction_short(f: f64) -> f64:
     return fma(s * z, polynomial(z, LOG_F64_SHORT), s + s)
 
 
-@kernel
+@inlined
 def add_exponent(k: f64, h: f64, low: f64) -> Any:
     """k * ln2 + (h + low) as a pair."""
     a, e = two_sum(k * LN2_SHORT[0], h)
@@ -98,7 +98,7 @@ def add_exponent(k: f64, h: f64, low: f64) -> Any:
     return sh, sl
 
 
-@kernel
+@inlined
 def log_pair(x: f64) -> Any:
     """log(x) as a pair, for finite x > 0."""
     k, m = split_any(x)
@@ -107,7 +107,7 @@ def log_pair(x: f64) -> Any:
     return sh, sl
 
 
-@kernel
+@inlined
 def log1p_pair(h: f64, low: f64) -> Any:
     """log(1 + h + low) as a pair, for finite h > -1, relative error below 2**-60 for |h| > 2**-900 (or low = 0)."""
     u, ul = two_sum(f64(1.0), h)
@@ -121,7 +121,7 @@ def log1p_pair(h: f64, low: f64) -> Any:
     return sh, sl
 
 
-@kernel
+@inlined
 def log1p_short(x: f64) -> f64:
     """log(1 + x) with a relative error below 2**-36, for finite x > -1."""
     u = 1.0 + x
@@ -130,14 +130,14 @@ def log1p_short(x: f64) -> f64:
     return fma(f64(k), LN2[0], log_fraction_short(f))
 
 
-@kernel
+@inlined
 def log_short(x: f64) -> f64:
     """log(x) with a relative error below 2**-36, for positive normal x."""
     k, m = split(x)
     return fma(f64(k), LN2[0], log_fraction_short(m - 1.0))
 
 
-@kernel
+@inlined
 def log(x: Any) -> Any:
     """The natural logarithm."""
     k, m = split_any(x)
@@ -157,7 +157,7 @@ def log(x: Any) -> Any:
     return domain(x, h + (e + g + fma(k, LN2_SHORT[1], tail)))
 
 
-@kernel
+@inlined
 def log2(x: Any) -> Any:
     """The logarithm to base 2; exact for powers of two."""
     if typeof(x) is f32:
@@ -170,7 +170,7 @@ def log2(x: Any) -> Any:
     return domain(x, s + (e + low))
 
 
-@kernel
+@inlined
 def log10(x: Any) -> Any:
     """The logarithm to base 10."""
     if typeof(x) is f32:
@@ -180,7 +180,7 @@ def log10(x: Any) -> Any:
     return domain(x, h + low)
 
 
-@kernel
+@inlined
 def log1p(x: Any) -> Any:
     """log(1 + x) without loss near 0."""
     T = typeof(x)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, copysign, f32, f64, fabs, fma, i64, kernel, maximum, minimum, select, trunc, typeof
+from jitlang.frontend.kernel import bitcast, copysign, f32, f64, fabs, fma, i64, maximum, minimum, select, trunc, typeof
 from jitlang.frontend.kernel import sqrt as machine_sqrt
 from jitlang.tensor.kernels.elementary.coefficients import LN2, LOG_F64
-from jitlang.tensor.kernels.elementary.double import fast_two_sum, polynomial, power_of_two, scale2, sqrt2, two_product
+from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, polynomial, power_of_two, scale2, sqrt2, two_product
 from jitlang.tensor.kernels.elementary.exponential import clamp, exp_pair, exp_short
 from jitlang.tensor.kernels.elementary.logarithm import log_pair, split
 
@@ -20,7 +20,7 @@ INFINITY = float("inf")
 NAN = float("nan")
 
 
-@kernel
+@inlined
 def log_plain(x: f64) -> f64:
     """log(x) with a relative error below 2**-50, for positive normal x."""
     k, m = split(x)
@@ -30,7 +30,7 @@ def log_plain(x: f64) -> f64:
     return fma(f64(k), LN2[0], fma(s * z, polynomial(z, LOG_F64), s + s))
 
 
-@kernel
+@inlined
 def power_of_magnitude(a: Any, y: Any) -> Any:
     """a**y for a >= 0, but for a == 1 and y == 0."""
     if typeof(a) is f32:
@@ -47,7 +47,7 @@ def power_of_magnitude(a: Any, y: Any) -> Any:
     return scale2(h, low, n)
 
 
-@kernel
+@inlined
 def pow(x: Any, y: Any) -> Any:
     """x to the power y."""
     T = typeof(x)
@@ -64,13 +64,13 @@ def pow(x: Any, y: Any) -> Any:
     return select((x == 1.0) | (y == 0.0), T(1.0), result)
 
 
-@kernel
+@inlined
 def sqrt(x: Any) -> Any:
     """The square root."""
     return machine_sqrt(x)
 
 
-@kernel
+@inlined
 def rsqrt(x: Any) -> Any:
     """1 / sqrt(x)."""
     T = typeof(x)
@@ -84,19 +84,19 @@ def rsqrt(x: Any) -> Any:
     return r * select(small, T(2.0**40 if T is f32 else 2.0**150), T(1.0))
 
 
-@kernel
+@inlined
 def reciprocal(x: Any) -> Any:
     """1 / x."""
     return 1.0 / x
 
 
-@kernel
+@inlined
 def square(x: Any) -> Any:
     """x * x."""
     return x * x
 
 
-@kernel
+@inlined
 def hypot(x: Any, y: Any) -> Any:
     """sqrt(x * x + y * y) without overflow in between; infinite if either is, even beside a NaN."""
     T = typeof(x)

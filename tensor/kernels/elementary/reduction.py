@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, f64, fabs, fma, i64, kernel, select, u64
+from jitlang.frontend.kernel import bitcast, f64, fabs, fma, i64, select, u64
 from jitlang.tensor.kernels.elementary.coefficients import HALF_PI, HALF_PI_THIRD, TWO_OVER_PI, TWO_OVER_PI_WORDS
-from jitlang.tensor.kernels.elementary.double import fast_two_sum, multiply2, two_product, two_sum
+from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, multiply2, two_product, two_sum
 from jitlang.tensor.kernels.elementary.exponential import nearest
 
 W = (0, *TWO_OVER_PI_WORDS)
@@ -20,13 +20,13 @@ LARGE = 67108864.0  # 2**26
 TWO_30, TWO_62, TWO_126 = 2.0**-30, 2.0**-62, 2.0**-126
 
 
-@kernel
+@inlined
 def funnel(a: u64, b: u64, count: u64) -> u64:
     """The upper word of the two-word number (a, b) shifted left by `count` < 64."""
     return (a << count) | ((b >> 1) >> (63 - count))
 
 
-@kernel
+@inlined
 def high_product(m: u64, w: u64) -> u64:
     """The upper 64 bits of m * w for m < 2**53, from 32-bit halves: unlike a 128-bit product, loops over it vectorise."""
     mask = u64(0xFFFFFFFF)
@@ -36,7 +36,7 @@ def high_product(m: u64, w: u64) -> u64:
     return m1 * w1 + (t >> 32) + (s >> 32)
 
 
-@kernel
+@inlined
 def window(start: i64) -> Any:
     """Four words of (64 zero bits, then 2/pi) from word `start` >> 6 on, which must be in 0..16; selects, not a look-up."""
     c = (start & 1024) != 0
@@ -54,7 +54,7 @@ def window(start: i64) -> Any:
     return select(c, b1, b0), select(c, b2, b1), select(c, b3, b2), select(c, b4, b3)
 
 
-@kernel
+@inlined
 def quarter_turns(hi: u64, mid: u64) -> Any:
     """n and a pair f, |f| <= 1/2, with n + f = (hi * 2**64 + mid) * 2**-126 modulo 4."""
     n = (hi + 0x2000000000000000) >> 62
@@ -64,7 +64,7 @@ def quarter_turns(hi: u64, mid: u64) -> Any:
     return bitcast(i64, n), h, low
 
 
-@kernel
+@inlined
 def reduce_large(x: f64) -> Any:
     """n and the pair r for LARGE <= x < inf."""
     bits = bitcast(i64, x)
@@ -81,7 +81,7 @@ def reduce_large(x: f64) -> Any:
     return n, h, low
 
 
-@kernel
+@inlined
 def reduce_pair(x: f64) -> Any:
     """n and the pair r, relative error below 2**-60; anything where x is not finite."""
     k, n = nearest(x * TWO_OVER_PI[0])
@@ -93,7 +93,7 @@ def reduce_pair(x: f64) -> Any:
     return select(large, select(back, -m, m), n), select(large, select(back, -g, g), h), select(large, select(back, -gl, gl), low)
 
 
-@kernel
+@inlined
 def reduce_short(x: f64) -> Any:
     """n and r for an x that is an f32, relative error below 2**-32; anything where x is not finite."""
     k, n = nearest(x * TWO_OVER_PI[0])

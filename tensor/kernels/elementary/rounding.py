@@ -8,109 +8,110 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, f64, fabs, fma, i64, kernel, maximum as integer_maximum, rint, select, typeof
+from jitlang.frontend.kernel import bitcast, f64, fabs, fma, i64, rint, select, typeof
 from jitlang.frontend.kernel import ceil as machine_ceil
 from jitlang.frontend.kernel import copysign as machine_copysign
 from jitlang.frontend.kernel import floor as machine_floor
+from jitlang.frontend.kernel import maximum as integer_maximum
 from jitlang.frontend.kernel import trunc as machine_trunc
-from jitlang.tensor.kernels.elementary.double import scale
+from jitlang.tensor.kernels.elementary.double import inlined, scale
 
 INFINITY = float("inf")
 TINY_F64 = 2.2250738585072014e-308
 
 
-@kernel
+@inlined
 def floor(x: Any) -> Any:
     """The greatest integer not above x."""
     return machine_floor(x)
 
 
-@kernel
+@inlined
 def ceil(x: Any) -> Any:
     """The least integer not below x."""
     return machine_ceil(x)
 
 
-@kernel
+@inlined
 def round(x: Any) -> Any:
     """The nearest integer, of two the even one."""
     return rint(x)
 
 
-@kernel
+@inlined
 def trunc(x: Any) -> Any:
     """The integer part."""
     return machine_trunc(x)
 
 
-@kernel
+@inlined
 def frac(x: Any) -> Any:
     """x - trunc(x); NaN for an infinite x."""
     return x - machine_trunc(x)
 
 
-@kernel
+@inlined
 def neg(x: Any) -> Any:
     """-x."""
     return -x
 
 
-@kernel
+@inlined
 def abs(x: Any) -> Any:
     """The magnitude."""
     return fabs(x)
 
 
-@kernel
+@inlined
 def sign(x: Any) -> Any:
     """-1, 0 or 1; of NaN 0."""
     T = typeof(x)
     return select(x > 0.0, T(1.0), select(x < 0.0, T(-1.0), T(0.0)))
 
 
-@kernel
+@inlined
 def copysign(x: Any, y: Any) -> Any:
     """|x| with the sign of y."""
     return machine_copysign(x, y)
 
 
-@kernel
+@inlined
 def isnan(x: Any) -> Any:
     """Whether x is NaN."""
     return x != x
 
 
-@kernel
+@inlined
 def isinf(x: Any) -> Any:
     """Whether x is infinite."""
     return fabs(x) == INFINITY
 
 
-@kernel
+@inlined
 def isfinite(x: Any) -> Any:
     """Whether x is neither infinite nor NaN."""
     return fabs(x) < INFINITY
 
 
-@kernel
+@inlined
 def maximum(x: Any, y: Any) -> Any:
     """The greater; NaN if either is."""
     return select(x != x, x, select((x > y) | ((x == y) & (machine_copysign(typeof(x)(1.0), x) > 0.0)), x, y))
 
 
-@kernel
+@inlined
 def minimum(x: Any, y: Any) -> Any:
     """The smaller; NaN if either is."""
     return select(x != x, x, select((x < y) | ((x == y) & (machine_copysign(typeof(x)(1.0), x) < 0.0)), x, y))
 
 
-@kernel
+@inlined
 def nan_to_num(x: Any, nan: Any, positive: Any, negative: Any) -> Any:
     """x, but `nan`, `positive` or `negative` where it is NaN or infinite."""
     return select(x != x, nan, select(x == INFINITY, positive, select(x == -INFINITY, negative, x)))
 
 
-@kernel
+@inlined
 def exponent(x: f64) -> i64:
     """The exponent of positive finite x, as a biased field that goes on below 1 for subnormal numbers."""
     small = x < TINY_F64
@@ -118,7 +119,7 @@ def exponent(x: f64) -> i64:
     return select(small, b - 54, b)
 
 
-@kernel
+@inlined
 def remainder_of_magnitudes(a: f64, b: f64) -> f64:
     """a - b * floor(a / b) exactly, for finite a >= 0 and b > 0."""
     r = a
@@ -130,7 +131,7 @@ def remainder_of_magnitudes(a: f64, b: f64) -> f64:
     return r
 
 
-@kernel
+@inlined
 def fmod(x: Any, y: Any) -> Any:
     """x - y * trunc(x / y), exact; NaN for y = 0 or an infinite x."""
     T = typeof(x)
@@ -143,14 +144,14 @@ def fmod(x: Any, y: Any) -> Any:
     return select(regular, r, rest)
 
 
-@kernel
+@inlined
 def remainder(x: Any, y: Any) -> Any:
     """The remainder with the sign of y, as Python's and PyTorch's %."""
     r = fmod(x, y)
     return select((r != 0.0) & ((y < 0.0) != (r < 0.0)), r + y, r)
 
 
-@kernel
+@inlined
 def floor_divide(x: Any, y: Any) -> Any:
     """floor(x / y) of the exact quotient where it is a float; x / y for y = 0."""
     T = typeof(x)

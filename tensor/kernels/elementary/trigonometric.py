@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import f32, f64, fabs, fma, i64, kernel, select, typeof
+from jitlang.frontend.kernel import f32, f64, fabs, fma, i64, select, typeof
 from jitlang.tensor.kernels.elementary.coefficients import COS_F64, COS_F64_SHORT, SIN_F64, SIN_F64_SHORT
-from jitlang.tensor.kernels.elementary.double import divide2, fast_two_sum, polynomial
+from jitlang.tensor.kernels.elementary.double import divide2, fast_two_sum, inlined, polynomial
 from jitlang.tensor.kernels.elementary.reduction import reduce_pair, reduce_short
 
 INFINITY = float("inf")
 
 
-@kernel
+@inlined
 def sin_reduced(r: f64, low: f64) -> Any:
     """sin(r + low) as a pair for |r| <= pi/4."""
     z = r * r
@@ -24,7 +24,7 @@ def sin_reduced(r: f64, low: f64) -> Any:
     return h, e
 
 
-@kernel
+@inlined
 def cos_reduced(r: f64, low: f64) -> Any:
     """cos(r + low) as a pair for |r| <= pi/4."""
     z = r * r
@@ -35,21 +35,21 @@ def cos_reduced(r: f64, low: f64) -> Any:
     return h, t
 
 
-@kernel
+@inlined
 def sin_short(r: f64) -> f64:
     """sin(r) for |r| <= pi/4, for results in f32."""
     z = r * r
     return fma(r * z, polynomial(z, SIN_F64_SHORT), r)
 
 
-@kernel
+@inlined
 def cos_short(r: f64) -> f64:
     """cos(r) for |r| <= pi/4, for results in f32."""
     z = r * r
     return fma(z * z, polynomial(z, COS_F64_SHORT), fma(-0.5, z, f64(1.0)))
 
 
-@kernel
+@inlined
 def sine_from(x: Any, turn: i64) -> Any:
     """sin(x + turn * pi/2)."""
     if typeof(x) is f32:
@@ -66,20 +66,20 @@ def sine_from(x: Any, turn: i64) -> Any:
     return typeof(x)(y)
 
 
-@kernel
+@inlined
 def sin(x: Any) -> Any:
     """The sine."""
     y = select(fabs(x) < INFINITY, sine_from(x, i64(0)), x - x)
     return select(fabs(x) < 1e-8, x, y)
 
 
-@kernel
+@inlined
 def cos(x: Any) -> Any:
     """The cosine."""
     return select(fabs(x) < INFINITY, sine_from(x, i64(1)), x - x)
 
 
-@kernel
+@inlined
 def tan(x: Any) -> Any:
     """The tangent."""
     if typeof(x) is f32:

@@ -161,6 +161,37 @@ def test_wrong_inputs(archive: Path, arguments: list[str], message: str, capsys:
     assert out == "" and message in err
 
 
+def test_opt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "f.ir"
+    file.write_text("graph @f(%x: int) -> int:\n  %a: int = 2\n  %b: int = 3\n  %c: int = py::mul(%a, %b)\n  %d: int = py::add(%x, %c)\n  return(%d)\n")
+    assert run("opt", "-p", "fold,dce", str(file)) == OK
+    assert capsys.readouterr().out == "entry @f\ngraph @f(%x: int) -> int:\n  %c: int = 6\n  %d: int = py::add(%x, %c)\n  return(%d)\n"
+    assert run("opt", "-p", "nosuch", str(file)) == USAGE
+    assert "there is no pass 'nosuch'; there are inline" in capsys.readouterr().err
+    file.write_text("graph @f() -> int:\n  %a: int = 2\n")
+    assert run("opt", "-p", "", str(file)) == FILE
+    assert "invariant 1: a block does not end in a terminator" in capsys.readouterr().err
+    assert run("opt", "-p", "2", str(tmp_path / "none.ir")) == FILE
+    assert "none.ir: No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("stage", "part"), [("ir", "py::mul(%x, %two)"), ("opt", "py::mul(%x, %two)"), ("bytecode", "MUL"), ("llvm", "fmul double"), ("asm", "jl.entry:")]
+)
+def test_dump_of_an_archive(archive: Path, stage: str, part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("dump", str(archive), "--stage", stage) == OK
+    assert part in capsys.readouterr().out
+
+
+def test_dump_of_what_is_not_there(archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("dump", str(archive), "--stage", "ir", "--function", "other") == USAGE
+    assert "choose an entry point with --function: twice" in capsys.readouterr().err
+    assert run("dump", str(tmp_path / "none.py"), "--stage", "ir") == FILE
+    (tmp_path / "raises.py").write_text("x = 1\nraise ValueError('no')\n")
+    assert run("dump", str(tmp_path / "raises.py"), "--stage", "ir") == SCRIPT
+    assert f"error: ValueError: no\n  {tmp_path}/raises.py:2" in capsys.readouterr().err
+
+
 def test_flags(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from jitlang.config import FLAGS
 

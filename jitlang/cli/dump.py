@@ -1,0 +1,171 @@
+"""``jitlang dump``: a function at one stage of its way to machine code."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from jitlang.cli.files import open_archive
+from jitlang.cli.report import BadFile, ScriptRaised
+from jitlang.errors import JitlangError
+
+STAGES = ("ast", "ir", "opt", "bytecode", "llvm", "asm")
+
+
+@click.command("dump")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--stage", type=click.Choice(STAGES), required=True, help="Python's syntax tree; IR as emitted; IR after the passes; bytecode; LLVM IR; assembly."
+)
+@click.option("--function", "name", metavar="NAME", help="The script or entry point; needed where there are several.")
+@click.option("--types", metavar="TYPES", help='Argument types, "int, Tensor[float32, 2]", for parameters without annotation.')
+def dump_command(file: Path, stage: str, name: str | None, types: str | None) -> None:
+    """Show a function of FILE, an archive or a Python file, at one stage of its way to machine code.
+
+    A Python file is run, as 'python FILE' would, to find its scripts; an archive is not.
+    """
+    if file.suffix == ".py":
+        script = choose_script(run_file(file), name, file)
+        if stage == "ast":
+            click.echo(syntax_of(script))
+            return
+        program = program_of(script, types)
+    else:
+        archive = open_archive(file)
+        if stage == "ast":
+            for text in archive.sources.values():
+                click.echo(ast.dump(ast.parse(unindented(text)), indent=1))
+            return
+        program = program_in(archive, name, file)
+    click.echo(SHOW[stage](program).rstrip())
+
+
+# ---- finding the program --------------------------------------------------------------------------------------------
+
+
+def run_file(path: Path) -> dict[str, Any]:
+    """The names that a Python file defines. Raises ScriptRaised for what it raises."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise BadFile(f"{path}: no such file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except JitlangError:
+        raise
+    except BaseException as error:
+        raise ScriptRaised from error
+    return vars(module)
+
+
+def choose_script(names: dict[str, Any], name: str | None, path: Path) -> Any:
+    """The script of that name; without one, the only one. Raises UsageError."""
+    import jitlang
+
+    scripts = {n: v for n, v in names.items() if jitlang.is_script(v)}
+    if name is None:
+        if len(scripts) == 1:
+            return next(iter(scripts.values()))
+        raise click.UsageError(f"{path} has {len(scripts)} scripts; choose one with --function: {', '.join(scripts) or 'there is none'}")
+    found = names.get(name)
+    if name in scripts or not callable(found):
+        if name not in scripts:
+            raise click.UsageError(f"{path} has no script {name!r}; there are: {', '.join(scripts) or 'none'}")
+        return scripts[name]
+    return jitlang.script(found)
+
+
+def program_of(script: Any, types: str | None) -> Any:
+    """The program of a script for these argument types, else for its annotations."""
+    from jitlang.grammar.types import parse_type
+    from jitlang.runtime import program_for
+
+    kinds = None if types is None else [parse_type(t) for t in split(types)]
+    return program_for(script, kinds)
+
+
+def split(types: str) -> list[str]:
+    """Splits at the commas that stand outside brackets."""
+    parts, depth = [""], 0
+    for character in types:
+        depth += (character in "[(") - (character in "])")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def program_in(archive: Any, name: str | None, path: Path) -> Any:
+    """The program of an entry point of that name; without one, the only program. Raises UsageError."""
+    points = {p.name: p for p in archive.entry_points}
+    if name is None and len(archive.programs) == 1:
+        return next(iter(archive.programs.values()))
+    if name not in points:
+        raise click.UsageError(f"{path}: choose an entry point with --function: {', '.join(points) or 'there is none'}")
+    return archive.programs[points[name].program]
+
+
+# ---- showing it -----------------------------------------------------------------------------------------------------
+
+
+def syntax_of(script: Any) -> str:
+    """The syntax tree of a script's Python function or class."""
+    import inspect
+
+    return ast.dump(ast.parse(unindented(inspect.getsource(script.__wrapped__))), indent=1)
+
+
+def unindented(text: str) -> str:
+    """Source without the indentation of its first line, as a statement of its own."""
+    import textwrap
+
+    return textwrap.dedent("\n".join(line for line in text.split("\n") if line.strip()))
+
+
+def _ir(program: Any) -> str:
+    from jitlang.ir.printer import print_program
+
+    return print_program(program, ranges=False, hook=repr)
+
+
+def _optimised(program: Any) -> Any:
+    from jitlang.passes.manager import optimise
+
+    return optimise(program)
+
+
+def _bytecode(program: Any) -> str:
+    from jitlang.interpreter.disassembler import disassemble_program
+
+    return disassemble_program(program)
+
+
+def _llvm(program: Any) -> str:
+    from jitlang.runtime.units import module_of
+
+    return module_of(_optimised(program)).text()
+
+
+def _assembly(program: Any) -> str:
+    from jitlang.config import flag
+    from jitlang.native import engine
+
+    return engine.assembly(_llvm(program), level=flag("JITLANG_OPT_LEVEL"))
+
+
+SHOW: dict[str, Callable[[Any], str]] = {
+    "ir": _ir,
+    "opt": lambda program: _ir(_optimised(program)),
+    "bytecode": _bytecode,
+    "llvm": _llvm,
+    "asm": _assembly,
+}

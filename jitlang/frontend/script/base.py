@@ -1,0 +1,659 @@
+"""What every part of the script dialect builds on: constants, operators, conversions, truth.
+
+In: values and types. Out: nodes. The parts of the dialect form a chain of classes, each using those below it:
+`ScriptBase`, operators, subscripts, tensors, classes, iteration, comprehensions, strings, builtins, calls, `ScriptEmitter`. What a lower
+part needs of a higher one is declared here.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from jitlang.errors import ScriptNameError, ScriptTypeError
+from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type
+from jitlang.frontend.emitter import Emitter, Left, Result, Static, Target, Widen
+from jitlang.frontend.liveness import stores
+from jitlang.frontend.script.match import Match, constant_of, match
+from jitlang.ir.graph import Graph, Node, Value
+from jitlang.registry import Operator, overloads
+from jitlang.schema import MISSING
+from jitlang.source import Source
+from jitlang.types import (
+    BOOL,
+    DEVICE,
+    DTYPE,
+    FLOAT,
+    INT,
+    NEVER,
+    NONE,
+    SCALAR,
+    STR,
+    ClassType,
+    DictType,
+    DType,
+    ListType,
+    OptionalType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+    is_subtype,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jitlang.frontend.script.unit import Unit
+
+INT_MIN, INT_MAX = -(2**63), 2**63 - 1
+
+
+class ScriptBase(Emitter):
+    """Constants, operators, conversions and truth."""
+
+    def __init__(self, unit: Unit, graph: Graph, source: Source, function: str, lookup: Callable[[str], Any]) -> None:
+        super().__init__(graph, source, function)
+        self.unit = unit
+        self.lookup = lookup
+        self.temporaries = 0
+        self.cells: dict[int, Value] = {}
+
+    # ---- declared here, defined by the parts above ----------------------------------------------------------------
+
+    def expr(self, node: ast.expr) -> Result:
+        """Emits an expression."""
+        raise NotImplementedError
+
+    def call_static(self, function: Any, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """Calls a Python object known at compile time."""
+        raise NotImplementedError
+
+    def call_value(self, value: Result, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """Calls whatever `value` is."""
+        raise NotImplementedError
+
+    def call_method(self, value: Value, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """Calls a method of a value."""
+        raise NotImplementedError
+
+    def find_method(self, type: ClassType, name: str) -> Any:
+        """The Python function of a method of a script class, or None."""
+        raise NotImplementedError
+
+    def attribute(self, value: Result, name: str) -> Result:
+        """``value.name``."""
+        raise NotImplementedError
+
+    def binary(self, symbol: str, a: Result, b: Result) -> Result:
+        """``a symbol b``."""
+        raise NotImplementedError
+
+    def text_of(self, value: Value, how: str) -> Value:
+        """str(value) or repr(value)."""
+        raise NotImplementedError
+
+    # ---- small things -----------------------------------------------------------------------------------------------
+
+    def fresh(self, hint: str) -> str:
+        """A name for `env` that no script can use; such names survive merges."""
+        self.temporaries += 1
+        return f"${hint}{self.temporaries}"
+
+    def type_error(self, message: str, *, note: str = "", hint: str = "") -> NoReturn:
+        """Raises ScriptTypeError at the current place."""
+        self.fail(ScriptTypeError, message, note=note, hint=hint)
+
+    def constant(self, value: Any, type: Type | None = None) -> Value:
+        """A constant node."""
+        kind = type if type is not None else constant_type(value)
+        if isinstance(value, int) and not isinstance(value, bool) and not INT_MIN <= value <= INT_MAX:
+            self.fail(OverflowConstantError, f"the integer {value} does not fit in 64 bits", hint="a script's int has 64 bits; write it as a float")
+        return self.emit("prim::Constant", (), (kind,), value=value).output
+
+    def none(self) -> Value:
+        """The constant None."""
+        return self.constant(None, NONE)
+
+    def run(self, node: ast.expr) -> Value:
+        """An expression as a run-time value."""
+        with self.at(node):
+            return self.value(self.expr(node), describe(node))
+
+    @contextmanager
+    def scoped(self, names: Sequence[str]) -> Iterator[None]:
+        """Within the block, `names` may be rebound; afterwards they stand for what they stood for."""
+        saved = {n: self.env.get(n) for n in names}
+        try:
+            yield
+        finally:
+            for name, entry in saved.items():
+                if entry is None:
+                    self.env.pop(name, None)
+                else:
+                    self.env[name] = entry
+
+    def choose(self, cond: Value, then: Callable[[], Result], other: Callable[[], Result], names: Sequence[str] = ()) -> Value:
+        """An If whose value is that of the branch taken; `names` are bound (by a walrus) in it."""
+        result = self.fresh("value")
+
+        def arm(emit: Callable[[], Result]) -> Callable[[], None]:
+            def run() -> None:
+                with suppress(Left):
+                    self.env[result] = self.value(emit(), "the value")
+
+            return run
+
+        self.branch(cond, arm(then), arm(other), {result, *names}, frozenset(names))
+        if self.block.terminated:
+            raise Left
+        value = self.env.pop(result)
+        assert isinstance(value, Value)
+        return value
+
+    def when(self, cond: Value, then: Callable[[], None], names: Sequence[str] = ()) -> None:
+        """An If without else and without value."""
+
+        def run() -> None:
+            with suppress(Left):
+                then()
+
+        self.branch(cond, run, lambda: None, set(names), frozenset(names))
+        if self.block.terminated:
+            raise Left
+
+    def raise_error(self, cls: str, message: str | Value) -> None:
+        """Ends the block by raising a Python exception."""
+        text = message if isinstance(message, Value) else self.constant(message)
+        self.emit("prim::raise", (text,), cls=cls)
+
+    # ---- operators --------------------------------------------------------------------------------------------------
+
+    def op(self, kind: str, *args: Result, **keywords: Result) -> Value:
+        """Applies the operator `kind` to these arguments; a compile error where no overload takes them."""
+        found = self.try_op(kind, args, keywords)
+        if found is None:
+            given = ", ".join([str(self.value(a, "an argument").type) for a in args] + [f"{k}={self.value(v, k).type}" for k, v in keywords.items()])
+            rows = overloads(kind)
+            name = kind.split("::")[1]
+            if not rows:
+                self.type_error(f"there is no operator {kind}")
+            shapes = [signature_text(r) for r in rows if r.schema.overload != "any"]
+            self.type_error(f"{name}({given}) is not possible", hint="it takes " + "\n           or ".join(shapes[:6]))
+        return found
+
+    def try_op(self, kind: str, args: Sequence[Result], keywords: Mapping[str, Result] | None = None, rows: Sequence[Operator] | None = None) -> Value | None:
+        """Applies `kind` if an overload takes the arguments; None otherwise."""
+        values = [self.value(a, "an argument") for a in args]
+        named = {k: self.value(v, f"'{k}'") for k, v in (keywords or {}).items()}
+        found = match(overloads(kind) if rows is None else rows, values, named)
+        return None if found is None else self.apply(found)
+
+    def apply(self, found: Match) -> Value:
+        """Emits the node of a match, converting its arguments."""
+        row = found.row
+        inputs: list[Value] = []
+        for argument, value, type in zip(row.schema.arguments, found.values, found.types, strict=True):
+            inputs.append(self.argument(value, type, argument.name, argument.broadcast))
+        types = self.result_types(row, inputs, found)
+        attributes = {"overload": row.schema.overload} if row.schema.overload else {}
+        node = self.emit(row.kind, inputs, types, **attributes)
+        if not types:
+            return self.none()
+        if len(types) == 1:
+            return node.output
+        fields = tuple(r.name for r in row.schema.returns)
+        return self.emit("prim::Tuple", node.outputs, (TupleType(tuple(types), "", fields if all(fields) else ()),)).output
+
+    def result_types(self, row: Operator, inputs: Sequence[Value], found: Match) -> list[Type]:
+        """The types of a node's outputs, by the row's own rule or by its schema."""
+        from jitlang.frontend.script.match import substitute
+
+        if row.infer is not None:
+            inferred = row.infer([v.type for v in inputs], [constant_of(v) for v in inputs])
+            if inferred is not None:
+                return list(inferred) if isinstance(inferred, list | tuple) else [inferred]
+        return [substitute(r.type, found.bindings) for r in row.schema.returns]
+
+    def argument(self, value: Any, type: Type, name: str, broadcast: int = 0) -> Value:
+        """An argument or a default as an operator takes it."""
+        if not isinstance(value, Value):
+            return self.default(value, type, broadcast)
+        inner = type.element if isinstance(type, OptionalType) else type
+        if isinstance(inner, ListType) and isinstance(value.type, TupleType):
+            items = [self.convert(self.part(value, i), inner.element, f"'{name}'") for i in range(len(value.type.elements))]
+            value = self.emit("prim::List", items, (inner,)).output
+        elif isinstance(inner, ListType) and broadcast and not isinstance(value.type, ListType | OptionalType) and value.type != NONE:
+            item = self.convert(value, inner.element, f"'{name}'")
+            value = self.emit("prim::List", [item] * broadcast, (inner,)).output
+        elif inner == SCALAR and not isinstance(value.type, OptionalType) and value.type != NONE:
+            return value if inner is type else self.emit("prim::Some", (value,), (OptionalType(value.type),)).output
+        elif inner == SCALAR:
+            return value if value.type != NONE else self.constant(None, OptionalType(FLOAT))
+        elif inner == DEVICE and value.type == STR and value.is_constant:
+            value = self.constant(value.constant, DEVICE)
+        elif str(inner) == "Any":
+            return value
+        elif isinstance(inner, ListType) and isinstance(value.type, ListType) and value.type != inner and not is_subtype(value.type, inner):
+            if NEVER not in value.type.walk() and isinstance(inner.element, OptionalType):  # List[Tensor] read as List[Optional[Tensor]]
+                value = self.emit("prim::Cast", (value,), (inner,)).output
+        return self.convert(value, type, f"'{name}'")
+
+    def default(self, value: Any, type: Type, broadcast: int = 0) -> Value:
+        """A schema's default value as a node."""
+        if value is None:
+            return self.constant(None, type if isinstance(type, OptionalType) and type.element != SCALAR else OptionalType(FLOAT) if isinstance(type, OptionalType) else NONE)
+        inner = type.element if isinstance(type, OptionalType) else type
+        if isinstance(inner, ListType):
+            values = list(value) if isinstance(value, list | tuple) else [value] * broadcast
+            made = self.emit("prim::List", [self.default(v, inner.element) for v in values], (inner,)).output
+        elif inner == SCALAR:
+            made = self.constant(value)
+        elif inner == DEVICE:
+            made = self.constant(value, DEVICE)
+        else:
+            made = self.constant(float(value) if inner == FLOAT else value)
+        return made if inner is type else self.emit("prim::Some", (made,), (OptionalType(made.type),)).output
+
+    # ---- values -----------------------------------------------------------------------------------------------------
+
+    def materialise(self, entry: Static, what: str) -> Value:
+        """A Python object as a run-time value."""
+        value = entry.value
+        if isinstance(value, RangeValue):
+            return self.op("py::range_list", value.start, value.stop, value.step)
+        if isinstance(value, Parts):
+            return self.tuple_of([self.value(p, what) for p in value.items])
+        if isinstance(value, enum.Enum) and not isinstance(value, int | str):
+            self.type_error(f"{what} is the enum member {value}, which is known at compile time only", hint="compare it, or use its .value")
+        if isinstance(value, bool | int | float | str) or value is None:
+            plain = value.value if isinstance(value, enum.Enum) else value
+            return self.constant(plain)
+        if isinstance(value, DType):
+            return self.constant(value, DTYPE)
+        if type(value).__name__ == "device" and hasattr(value, "type"):
+            return self.constant(str(value), DEVICE)
+        if isinstance(value, tuple):
+            parts = [self.materialise(Static(v), what) for v in value]
+            made = self.tuple_of(parts)
+            if is_named_tuple(type(value)):
+                self.unit.note_class(type(value))
+                return self.retype(made, named_tuple_type(type(value), tuple(p.type for p in parts)))
+            return made
+        if isinstance(value, list | dict):
+            return self.container_constant(value, what)
+        self.type_error(f"{what} is {show_static(value)}, which has no value at run time", hint="call it, or pass a value")
+
+    def container_constant(self, value: list[Any] | dict[Any, Any], what: str) -> Value:
+        """A list or dict of the module, as it is now; built once, at the function's start."""
+        known = self.cells.get(id(value))
+        if known is not None and known.node is not None and known.node.block is self.graph.block:
+            return known
+        here = self.block
+        before = len(self.graph.block.nodes)
+        self.block = self.graph.block
+        try:
+            if isinstance(value, list):
+                made = self.list_of([self.materialise(Static(v), what) for v in value])
+            else:
+                made = self.dict_of([(self.materialise(Static(k), what), self.materialise(Static(v), what)) for k, v in value.items()])
+        finally:
+            self.block = here
+        nodes = self.graph.block.nodes
+        added = nodes[before:]
+        del nodes[before:]
+        nodes[self.prologue() : self.prologue()] = added
+        self.cells[id(value)] = made
+        self.unit.keep(value)
+        return made
+
+    def prologue(self) -> int:
+        """Where in the function's block constants of the module go: behind those already there."""
+        nodes, at = self.graph.block.nodes, 0
+        made = {id(v.node) for v in self.cells.values()}
+        for index, node in enumerate(nodes):
+            if id(node) in made:
+                at = index + 1
+        return at
+
+    def tuple_of(self, parts: Sequence[Value]) -> Value:
+        """(a, b, …)."""
+        return self.emit("prim::Tuple", parts, (TupleType(tuple(p.type for p in parts)),)).output
+
+    def list_of(self, items: Sequence[Value]) -> Value:
+        """[a, b, …]; the elements are brought to one type."""
+        element = self.common([i.type for i in items], "elements of the list")
+        return self.emit("prim::List", [self.convert(i, element, "an element") for i in items], (ListType(element),)).output
+
+    def dict_of(self, items: Sequence[tuple[Value, Value]]) -> Value:
+        """{k: v, …}."""
+        key = self.common([k.type for k, _ in items], "keys of the dict")
+        value = self.common([v.type for _, v in items], "values of the dict")
+        flat = [x for k, v in items for x in (self.convert(k, key, "a key"), self.convert(v, value, "a value"))]
+        return self.emit("prim::Dict", flat, (DictType(key, value),)).output
+
+    def common(self, types: Sequence[Type], what: str) -> Type:
+        """The one type of the elements of a container; Never of none."""
+        found: Type = NEVER
+        for type in types:
+            wider = join_containers(found, general(type, True))
+            if wider is None:
+                self.type_error(f"{what} are {found} and {type}", hint="a script's container holds values of one type; use a tuple")
+            found = wider
+        return found
+
+    def retype(self, value: Value, type: Type) -> Value:
+        """The same bits under another type."""
+        return value if value.type == type else self.emit("prim::Cast", (value,), (type,)).output
+
+    def part(self, value: Value, index: int) -> Value:
+        """Element `index` of a tuple."""
+        assert isinstance(value.type, TupleType)
+        if value.node is not None and value.node.kind == "prim::Tuple":
+            return value.node.inputs[index]
+        return self.emit("prim::TupleIndex", (value,), (value.type.elements[index],), index=index).output
+
+    # ---- conversions ------------------------------------------------------------------------------------------------
+
+    def convert(self, value: Value, type: Type, what: str) -> Value:
+        """`value` as `type`; a compile error where that would not be what Python does."""
+        given = value.type
+        if given == type or (is_subtype(given, type) and given != NEVER):
+            return value
+        if NEVER in given.walk() and self.settle(value, type):
+            return value
+        if type == FLOAT and given in (INT, BOOL):
+            if value.is_constant and float(value.constant) == value.constant:
+                return self.constant(float(value.constant))
+            return self.op("py::float", value)
+        if type == INT and given == BOOL:
+            return self.op("py::int", value)
+        if isinstance(type, OptionalType):
+            return self.to_optional(value, type, what)
+        if isinstance(type, TupleType) and isinstance(given, TupleType) and len(type.elements) == len(given.elements) and type.name in ("", given.name):
+            parts = [self.convert(self.part(value, i), e, f"element {i} of {what}") for i, e in enumerate(type.elements)]
+            return self.emit("prim::Tuple", parts, (type,)).output
+        rebuilt = self.rebuild(value, type, what)
+        if rebuilt is not None:
+            return rebuilt
+        if isinstance(given, OptionalType) and not isinstance(type, OptionalType) and self.convertible(given.element, type):
+            self.type_error(f"{what} may be None here, expected {type}", note=f"{given}", hint="test it first: if x is not None: …, or assert x is not None")
+        self.type_error(f"{what} is {given}, expected {type}")
+
+    def convertible(self, given: Type, type: Type) -> bool:
+        """Whether `convert` knows a way from a plain value of one type to another."""
+        return given == type or is_subtype(given, type) or (type == FLOAT and given in (INT, BOOL)) or (type == INT and given == BOOL)
+
+    def to_optional(self, value: Value, type: OptionalType, what: str) -> Value:
+        """`value` as an Optional."""
+        if value.type == NONE:
+            return self.constant(None, type)
+        if isinstance(value.type, OptionalType):
+            if is_subtype(value.type.element, type.element):
+                return self.retype(value, type)
+            if not self.convertible(value.type.element, type.element):
+                self.type_error(f"{what} is {value.type}, expected {type}")
+            none = self.op("py::is_none", value)
+            inner = value.type.element
+            return self.choose(
+                none,
+                lambda: self.constant(None, type),
+                lambda: self.convert(self.convert(self.emit("prim::Unwrap", (value,), (inner,)).output, type.element, what), type, what),
+            )
+        return self.emit("prim::Some", (self.convert(value, type.element, what),), (type,)).output
+
+    def rebuild(self, value: Value, type: Type, what: str) -> Value | None:
+        """A display ([…] or {…}) that nothing has used yet, made anew with elements of another type; None for anything else."""
+        node = value.node
+        if node is None or value.uses or node.block is not self.block:
+            return None
+        if node.kind == "prim::List" and isinstance(type, ListType):
+            items = list(node.inputs)
+            node.destroy()
+            return self.emit("prim::List", [self.convert(i, type.element, f"an element of {what}") for i in items], (type,)).output
+        if node.kind == "prim::Dict" and isinstance(type, DictType):
+            items = list(node.inputs)
+            node.destroy()
+            kinds = (type.key, type.value)
+            made = [self.convert(i, kinds[at % 2], f"{('a key', 'a value')[at % 2]} of {what}") for at, i in enumerate(items)]
+            return self.emit("prim::Dict", made, (type,)).output
+        return None
+
+    def settle(self, value: Value, type: Type) -> bool:
+        """Gives an empty list or dict (``List[Never]``) its element type, where it was made; whether that was possible."""
+        if not settles(value.type, type):
+            return False
+        if value.type == type:
+            return True
+        node = value.node
+        if node is None:
+            return self.widen_parameter(value, type)
+        if node.kind in ("prim::List", "prim::Dict", "prim::Uninitialized"):
+            inner = _inner_types(type)
+            if not all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(node.inputs)):
+                return False
+        elif node.kind == "prim::If":
+            at = node.outputs.index(value)
+            for block in node.blocks:
+                if block.terminator.kind == "prim::yield" and not self.settle(block.terminator.inputs[at], type):
+                    return False
+        elif node.kind in ("prim::TupleIndex", "prim::Tuple", "prim::Some", "prim::Cast", "prim::Unwrap"):
+            return False
+        elif node.kind in ("prim::For", "prim::While", "prim::Region", "prim::Call", "prim::GetAttr"):
+            return False
+        value.type = type
+        return True
+
+    def widen_parameter(self, value: Value, type: Type) -> bool:
+        """The same for a block's parameter: of a loop, which is emitted anew, or of the function."""
+        if value.block is self.graph.block:
+            value.type = type
+            return True
+        for frame in reversed(self.loops):
+            target = frame.on_continue
+            if value.block is not None and value.block.owner is target.node and value.name in target.names:
+                raise Widen(target, value.name, type)
+        return False
+
+    # ---- merges -----------------------------------------------------------------------------------------------------
+
+    def join(self, a: Type, b: Type) -> Type | None:
+        """As `jitlang.types.join`; an empty list or dict takes the other's type."""
+        found = super().join(a, b)
+        if found is None and NEVER in (*a.walk(), *b.walk()):
+            return join_containers(a, b)
+        return found
+
+    def joined(self, types: Sequence[Type], name: str) -> Type:
+        """The type of a name at a merge. A number that a loop began with as an int and that becomes a float makes the loop begin with a float."""
+        if set(types) == {INT, FLOAT}:
+            self.widen_number(name)
+        if name.startswith("$"):
+            found: Type | None = types[0]
+            for other in types[1:]:
+                found = None if found is None else self.join(found, other)
+            if found is None:
+                self.type_error(f"the value is {' on one path and '.join(map(str, types))} on another", hint="give both sides one type")
+            return found
+        return super().joined(types, name)
+
+    def widen_number(self, name: str) -> None:
+        """If an open loop carries `name` as an int, it is emitted anew with a float."""
+        for frame in reversed(self.loops):
+            target = frame.on_continue
+            if name in target.names and target.types[target.names.index(name)] == INT:
+                raise Widen(target, name, FLOAT)
+
+    def carried_values(self, target: Target) -> list[Value]:
+        """As in `Emitter`; a literal int in front of a loop that makes it a float is taken as a float."""
+        for name, type in zip(target.names, target.types, strict=True):
+            entry = self.env.get(name)
+            if not isinstance(entry, Value):
+                continue
+            if type == INT and entry.type == FLOAT:
+                raise Widen(target, name, FLOAT)
+            if type == FLOAT and entry.type == INT:
+                if not entry.is_constant:
+                    self.widen_number(name)
+                    self.type_error(f"'{name}' is int before the loop and becomes float in it", hint=f"write float(…) where '{name}' is first assigned")
+                self.env[name] = self.constant(float(entry.constant))
+        return super().carried_values(target)
+
+    # ---- truth ------------------------------------------------------------------------------------------------------
+
+    def truth(self, result: Result) -> Value | Static:
+        """bool(result): a BOOL value, or a Static bool where it is known."""
+        if isinstance(result, Static):
+            if isinstance(result.value, RangeValue | Parts):
+                result = self.materialise(result, "the value")
+            else:
+                return Static(bool(result.value))
+        value, type = result, result.type
+        if value.is_constant and type != DEVICE:
+            return Static(bool(value.constant))
+        if type == BOOL:
+            return value
+        if type == NONE:
+            return Static(False)
+        if isinstance(type, TupleType):
+            return Static(bool(type.elements))
+        if isinstance(type, OptionalType):
+            return self.truth_of_optional(value, type)
+        if isinstance(type, ClassType):
+            return self.truth_of_object(value, type)
+        if isinstance(type, TensorType):
+            return self.tensor_number(value, BOOL)
+        if type in (DTYPE, DEVICE):
+            return Static(True)
+        return self.op("py::bool", value)
+
+    def truth_of_optional(self, value: Value, type: OptionalType) -> Value:
+        """None is false; else as the value says."""
+        return self.choose(
+            self.op("py::is_none", value),
+            lambda: self.constant(False),
+            lambda: self.as_bool(self.truth(self.emit("prim::Unwrap", (value,), (type.element,)).output)),
+        )
+
+    def truth_of_object(self, value: Value, type: ClassType) -> Value | Static:
+        """By ``__bool__``, else by ``__len__``, else true."""
+        for name in ("__bool__", "__len__"):
+            if self.find_method(type, name) is not None:
+                return self.truth(self.call_method(value, name, [], {}))
+        return Static(True)
+
+    def as_bool(self, truth: Value | Static) -> Value:
+        """A truth as a BOOL value."""
+        return self.constant(bool(truth.value)) if isinstance(truth, Static) else truth
+
+    def negate(self, truth: Value | Static) -> Value | Static:
+        """not truth."""
+        return Static(not truth.value) if isinstance(truth, Static) else self.op("py::not", truth)
+
+    def tensor_number(self, value: Value, type: Type) -> Value:
+        """A one-element tensor as a number."""
+        raise NotImplementedError
+
+    # ---- optionals --------------------------------------------------------------------------------------------------
+
+    def present(self, value: Value, cls: str, message: str) -> Value:
+        """The value in an Optional; raises at run time, as Python does, if it is None."""
+        if not isinstance(value.type, OptionalType):
+            return value
+        node = self.emit("prim::If", (self.op("py::is_none", value),))
+        with self.inside(node.add_block()):
+            self.raise_error(cls, message)
+        with self.inside(node.add_block()):
+            self.emit("prim::yield")
+        return self.emit("prim::Unwrap", (value,), (value.type.element,)).output
+
+    def undefined(self, name: str) -> NoReturn:
+        """Raises the error for a name that stands for nothing, with the nearest known name as a hint."""
+        import difflib
+
+        near = difflib.get_close_matches(name, [n for n in self.env if not n.startswith("$")], 1)
+        self.fail(ScriptNameError, f"name '{name}' is not defined", hint=f"did you mean '{near[0]}'?" if near else "")
+
+
+class OverflowConstantError(ScriptTypeError, OverflowError):
+    """An integer literal outside 64 bits."""
+
+
+class RangeValue:
+    """A ``range`` at compile time: three INT values."""
+
+    def __init__(self, start: Value, stop: Value, step: Value) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+
+class Parts:
+    """A tuple at compile time, some of whose items may be Static."""
+
+    def __init__(self, items: Sequence[Result]) -> None:
+        self.items = list(items)
+
+
+def constant_type(value: Any) -> Type:
+    """The type of a constant."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT
+    if isinstance(value, float):
+        return FLOAT
+    if isinstance(value, str):
+        return STR
+    if isinstance(value, DType):
+        return DTYPE
+    if isinstance(value, tuple):
+        return TupleType(tuple(constant_type(v) for v in value))
+    raise TypeError(f"{value!r} is no constant of the language")
+
+
+def settles(given: Type, type: Type) -> bool:
+    """Whether `given` becomes `type` when its Never parts are filled in."""
+    if given in (NEVER, type):
+        return True
+    if isinstance(given, ListType | SetType) and isinstance(type, given.__class__):
+        return settles(given.element, type.element)  # type: ignore[attr-defined]
+    if isinstance(given, DictType) and isinstance(type, DictType):
+        return settles(given.key, type.key) and settles(given.value, type.value)
+    return False
+
+
+def _inner_types(type: Type) -> tuple[Type, ...]:
+    return type.children()
+
+
+def describe(node: ast.AST) -> str:
+    """A short name for an expression in messages."""
+    text = ast.unparse(node)
+    return f"'{text}'" if len(text) <= 40 else "the value"
+
+
+def signature_text(row: Operator) -> str:
+    """The operator as the user would write it."""
+    return f"{row.name}({', '.join(f'{a.name}: {a.type}' for a in row.schema.arguments)})"
+
+
+def show_static(value: Any) -> str:
+    """What a compile-time object is, in words."""
+    name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
+    if isinstance(value, type):
+        return f"the class {name}"
+    if callable(value):
+        return f"the function {name}"
+    return f"a Python object of type {type(value).__name__}"
+
+
+def walrus_names(*nodes: ast.AST | None) -> list[str]:
+    """The names that walrus operators in these expressions bind."""
+    return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))
+
+
+__all__ = ["MISSING", "Node", "Parts", "RangeValue", "ScriptBase", "describe", "show_static", "walrus_names"]

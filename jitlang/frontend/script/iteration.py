@@ -1,0 +1,584 @@
+"""``for`` over everything that can be iterated: ranges, lists, strings, tuples, dicts, tensors, enumerate, zip, reversed, module lists.
+
+In: an iterable and a loop body. Out: ``prim::For`` where the number of iterations is known when the loop begins, ``prim::While`` over an
+index where a list may change its length meanwhile (Python looks at the length anew each time), unrolled copies where the items have
+different types.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from jitlang.errors import ScriptSyntaxError
+from jitlang.frontend.emitter import Left, Result, Static
+from jitlang.frontend.script.base import Parts, RangeValue, describe
+from jitlang.frontend.script.classes import BoundMethod, Classes
+from jitlang.ir.graph import Block, Value
+from jitlang.registry import find
+from jitlang.types import (
+    BOOL,
+    INT,
+    STR,
+    ClassType,
+    DictType,
+    ListType,
+    OptionalType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+
+class Iterable_:
+    """What a loop runs over: how long it is, and what stands at each place."""
+
+    unrolled: Sequence[Result] | None = None  # the items, where their number is known and they have no common type
+    changes: Value | None = None  # a list whose length the loop may change
+
+    def length(self, e: Iteration) -> Value:
+        """How many items there are, at that moment."""
+        raise NotImplementedError
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place within the length."""
+        raise NotImplementedError
+
+    def lists(self) -> list[Value]:
+        """The lists whose length this depends on."""
+        return [self.changes] if self.changes is not None else []
+
+    def indexable(self, e: Iteration) -> Iterable_ | None:
+        """The same with items that a run-time index reaches; None where items have different types."""
+        return self
+
+
+@dataclasses.dataclass(eq=False)
+class Ranged(Iterable_):
+    """``range(start, stop, step)``."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    def length(self, e: Iteration) -> Value:
+        return e.op("py::range_length", self.start, self.stop, self.step)
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        return e.op("py::add", self.start, e.op("py::mul", index, self.step))
+
+    def simple(self) -> bool:
+        """Whether item i is i."""
+        return self.start.is_constant and self.start.constant == 0 and self.step.is_constant and self.step.constant == 1
+
+
+@dataclasses.dataclass(eq=False)
+class Indexed(Iterable_):
+    """A list or a string."""
+
+    value: Value
+
+    def __post_init__(self) -> None:
+        self.changes = self.value if isinstance(self.value.type, ListType) else None
+
+    def length(self, e: Iteration) -> Value:
+        return e.op("py::len", self.value)
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        return e.op("py::getitem", self.value, index)
+
+
+@dataclasses.dataclass(eq=False)
+class Rows(Iterable_):
+    """A tensor, along its first dimension."""
+
+    value: Value
+
+    def length(self, e: Iteration) -> Value:
+        return e.op("aten::size", self.value, e.constant(0))
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        return e.op("aten::select", self.value, e.constant(0), index)
+
+
+@dataclasses.dataclass(eq=False)
+class Keyed(Iterable_):
+    """A dict: its keys as they are when the loop begins; the loop must not change their number."""
+
+    value: Value
+    keys: Value
+    what: str  # keys, values or items
+
+    def length(self, e: Iteration) -> Value:
+        return e.op("py::len", self.keys)
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        self.check(e)
+        key = e.op("py::getitem", self.keys, index)
+        if self.what == "keys":
+            return key
+        value = e.op("py::getitem", self.value, key)
+        return value if self.what == "values" else Static(Parts([key, value]))
+
+    def check(self, e: Iteration) -> None:
+        """Raises RuntimeError where the number of keys has changed."""
+        same = e.op("py::eq", e.op("py::len", self.value), e.op("py::len", self.keys))
+        e.when(e.op("py::not", same), lambda: e.raise_error("RuntimeError", "dictionary changed size during iteration"))
+
+
+@dataclasses.dataclass(eq=False)
+class Fixed(Iterable_):
+    """Items known one by one: a tuple, a module list, an enum class."""
+
+    items: Sequence[Result]
+
+    def __post_init__(self) -> None:
+        self.unrolled = self.items
+
+    def length(self, e: Iteration) -> Value:
+        return e.constant(len(self.items))
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        if index.is_constant:
+            return self.items[index.constant]
+        raise AssertionError("an unrolled loop has constant indices")
+
+    def indexable(self, e: Iteration) -> Iterable_ | None:
+        items = [i for i in self.items if isinstance(i, Value)]
+        if len(items) < len(self.items) or len({e.generalised(i.type) for i in items}) != 1:
+            return None
+        return Indexed(e.list_of(items))
+
+
+@dataclasses.dataclass(eq=False)
+class Enumerated(Iterable_):
+    """``enumerate(inner, start)``."""
+
+    inner: Iterable_
+    start: Value
+
+    def __post_init__(self) -> None:
+        if self.inner.unrolled is not None:
+            self.unrolled = self.inner.unrolled
+
+    def length(self, e: Iteration) -> Value:
+        return self.inner.length(e)
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        zero = self.start.is_constant and self.start.constant == 0
+        return Static(Parts([index if zero else e.op("py::add", index, self.start), self.inner.item(e, index)]))
+
+    def lists(self) -> list[Value]:
+        return self.inner.lists()
+
+    def indexable(self, e: Iteration) -> Iterable_ | None:
+        inner = self.inner.indexable(e)
+        return None if inner is None else Enumerated(inner, self.start)
+
+
+@dataclasses.dataclass(eq=False)
+class Zipped(Iterable_):
+    """``zip(a, b, …)``: as long as the shortest."""
+
+    parts: Sequence[Iterable_]
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        fixed = [p.unrolled for p in self.parts if p.unrolled is not None]
+        if fixed and len(fixed) == len(self.parts):
+            self.unrolled = [Static(None)] * min(map(len, fixed))
+
+    def length(self, e: Iteration) -> Value:
+        lengths = [p.length(e) for p in self.parts]
+        shortest = lengths[0]
+        for other in lengths[1:]:
+            if self.strict:
+                uneven = e.op("py::ne", shortest, other)
+                e.when(e.as_bool(e.truth(uneven)), lambda: e.raise_error("ValueError", "zip() arguments have different lengths"))
+            shortest = e.op("py::min", shortest, other)
+        return shortest
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        return Static(Parts([p.item(e, index) for p in self.parts]))
+
+    def lists(self) -> list[Value]:
+        return [v for p in self.parts for v in p.lists()]
+
+    def indexable(self, e: Iteration) -> Iterable_ | None:
+        parts = [p.indexable(e) for p in self.parts]
+        return None if None in parts else Zipped([p for p in parts if p is not None], self.strict)
+
+
+@dataclasses.dataclass(eq=False)
+class Reversed(Iterable_):
+    """``reversed(inner)``: the length is that at the beginning."""
+
+    inner: Iterable_
+    size: Value
+
+    def __post_init__(self) -> None:
+        if self.inner.unrolled is not None:
+            self.unrolled = list(reversed(self.inner.unrolled))
+
+    def length(self, e: Iteration) -> Value:
+        return self.size
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        return self.inner.item(e, e.op("py::sub", e.op("py::sub", self.size, e.constant(1)), index))
+
+    def indexable(self, e: Iteration) -> Iterable_ | None:
+        inner = self.inner.indexable(e)
+        return None if inner is None else Reversed(inner, self.size)
+
+
+class LazyIterable:
+    """An iterable at compile time: what ``zip(…)``, ``enumerate(…)``, ``reversed(…)``, ``d.items()`` stand for as values."""
+
+    def __init__(self, iterable: Iterable_) -> None:
+        self.iterable = iterable
+
+
+class Iteration(Classes):
+    """Loops."""
+
+    # ---- what is iterated -------------------------------------------------------------------------------------------
+
+    def iterable(self, node: ast.expr) -> Iterable_:
+        """The iterable that an expression gives, without making lists of lazy ones."""
+        with self.at(node):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values") and not node.args:
+                base = self.expr(node.func.value)
+                if isinstance(base, Static) and isinstance(base.value, dict):
+                    base = self.static_dict(base)
+                if isinstance(base, Value) and isinstance(base.type, OptionalType):
+                    base = self.present(base, "AttributeError", f"'NoneType' object has no attribute '{node.func.attr}'")
+                if isinstance(base, Value) and isinstance(base.type, DictType):
+                    return Keyed(base, self.op("py::keys", base), node.func.attr)
+                if isinstance(base, Value):
+                    parts = self.module_parts(base)
+                    if parts is not None:
+                        return Fixed(self.part_items(parts, node.func.attr))
+                return self.iterate_value(self.call_value(self.attribute(base, node.func.attr), [], {}), describe(node))
+            return self.iterate_value(self.expr(node), describe(node))
+
+    def static_dict(self, base: Static) -> Result:
+        """A dict of the module as a value, where it can be one."""
+        return self.materialise(base, "the dict")
+
+    def part_items(self, parts: list[tuple[str, Value]], what: str) -> list[Result]:
+        """Items, keys or values of a module dict."""
+        if what == "keys":
+            return [self.constant(n) for n, _ in parts]
+        if what == "values":
+            return [v for _, v in parts]
+        return [Static(Parts([self.constant(n), v])) for n, v in parts]
+
+    def iterate_value(self, value: Result, what: str) -> Iterable_:
+        """The iterable that a value is."""
+        if isinstance(value, Static):
+            return self.iterate_static(value.value, what)
+        type = value.type
+        if isinstance(type, OptionalType):
+            value = self.present(value, "TypeError", "'NoneType' object is not iterable")
+            type = value.type
+        if isinstance(type, ListType) or type == STR:
+            return Indexed(value)
+        if isinstance(type, TensorType):
+            if type.rank == 0:
+                self.type_error("iteration over a tensor of no dimension")
+            return Rows(value)
+        if isinstance(type, DictType):
+            return Keyed(value, self.op("py::keys", value), "keys")
+        if isinstance(type, SetType):
+            return Indexed(self.op("py::list", value))
+        if isinstance(type, TupleType):
+            return Fixed(self.parts_of(value))
+        if isinstance(type, ClassType):
+            parts = self.module_parts(value)
+            if parts is not None:
+                named = any(c.__name__ in ("ModuleDict", "ParameterDict") for c in type.python.__mro__) if type.python else False
+                return Fixed(self.part_items(parts, "keys" if named else "values"))
+            if self.find_method(type, "__iter__") is not None:
+                made = self.value(self.call_method(value, "__iter__", [], {}), "the iterator")
+                if made.type != type:
+                    return self.iterate_value(made, what)
+        self.type_error(f"{what} is {type}, which cannot be iterated")
+
+    def iterate_static(self, held: Any, what: str) -> Iterable_:
+        """The iterable that a Python object known at compile time is."""
+        if isinstance(held, LazyIterable):
+            return held.iterable
+        if isinstance(held, RangeValue):
+            return Ranged(held.start, held.stop, held.step)
+        if isinstance(held, range):
+            return Ranged(self.constant(held.start), self.constant(held.stop), self.constant(held.step))
+        if isinstance(held, Parts):
+            return Fixed(held.items)
+        if isinstance(held, type) and issubclass(held, enum.Enum):
+            return Fixed([Static(m) for m in held])
+        if isinstance(held, tuple | list) and not self.has_value(held if isinstance(held, list) else list(held)):
+            return Fixed([self.static(v) for v in held])
+        if isinstance(held, dict) and not self.has_value(held):
+            return Fixed([self.static(k) for k in held])
+        if isinstance(held, tuple | list | dict | str):
+            return self.iterate_value(self.materialise(Static(held), what), what)
+        self.type_error(f"{what} cannot be iterated in a script")
+
+    # ---- loops ------------------------------------------------------------------------------------------------------
+
+    def iterate(self, statement: ast.For) -> None:
+        """A for statement."""
+        iterable = self.iterable(statement.iter)
+
+        def body(item: Result) -> None:
+            self.assign_item(statement.target, item)
+            self.body(statement.body)
+
+        self.for_each(iterable, body, self.carried_names(statement), statement)
+
+    def assign_item(self, target: ast.expr, item: Result) -> None:
+        """Binds the loop's target to an item."""
+        with self.at(target):
+            self.assign(target, item)
+
+    def for_each(self, iterable: Iterable_, body: Callable[[Result], None], names: Sequence[str], statement: ast.For | None = None) -> None:
+        """Runs `body` for each item; `names` are the names that the loop carries."""
+        orelse = statement.orelse if statement is not None else []
+        if iterable.unrolled is not None:
+            self.unroll(iterable, len(iterable.unrolled), body, names, statement)
+            return
+        if isinstance(iterable, Ranged):
+            inputs = (iterable.start, iterable.stop, iterable.step)
+            self.check_step(iterable.step)
+            self.loop("prim::For", inputs, (INT,), names, lambda p: self.run_body(body, p[0]), orelse)
+            return
+        start = len(self.block.nodes)
+        saved, here = dict(self.env), self.block
+        self.counted(iterable, body, names, orelse)
+        if iterable.lists() and changes_length(here, start, iterable.lists()):
+            del here.nodes[start:]
+            self.env, self.block = saved, here
+            self.indexed(iterable, body, names, orelse)
+
+    def check_step(self, step: Value) -> None:
+        """ValueError for a step of zero."""
+        if step.is_constant:
+            if step.constant == 0:
+                self.raise_error("ValueError", "range() arg 3 must not be zero")
+                raise Left
+            return
+        zero = self.op("py::eq", step, self.constant(0))
+        self.when(zero, lambda: self.raise_error("ValueError", "range() arg 3 must not be zero"))
+
+    def run_body(self, body: Callable[[Result], None], item: Result) -> None:
+        """Emits a body; control may leave in it."""
+        with suppress(Left):
+            body(item)
+
+    def counted(self, iterable: Iterable_, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
+        """A loop whose number of iterations does not change."""
+        length = iterable.length(self)
+
+        def run(params: list[Value]) -> None:
+            with suppress(Left):
+                body(iterable.item(self, params[0]))
+
+        self.loop("prim::For", (self.constant(0), length, self.constant(1)), (INT,), names, run, self.checked_else(iterable, orelse))
+
+    def checked_else(self, iterable: Iterable_, orelse: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+        """The else clause."""
+        return orelse
+
+    def indexed(self, iterable: Iterable_, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
+        """A loop that looks at the length anew each time."""
+        index = self.fresh("index")
+        self.env[index] = self.constant(0)
+
+        def run(_: list[Value]) -> None:
+            at = self.env[index]
+            assert isinstance(at, Value)
+            inside = self.op("py::lt", at, iterable.length(self))
+
+            def leave() -> None:
+                frame = self.loops.pop()
+                try:
+                    self.body(orelse)
+                finally:
+                    self.loops.append(frame)
+                if not self.block.terminated:
+                    self.jump("prim::exit", frame.on_break)
+
+            self.branch(inside, lambda: None, leave, set(), frozenset(self.env))
+            with suppress(Left):
+                item = iterable.item(self, at)
+                self.env[index] = self.op("py::add", at, self.constant(1))
+                body(item)
+
+        self.loop("prim::While", (), (), [*names, index], run)
+        self.env.pop(index, None)
+
+    def unroll(self, iterable: Iterable_, count: int, body: Callable[[Result], None], names: Sequence[str], statement: ast.For | None) -> None:
+        """A loop over items known one by one: over a list of them where they have one type, else a copy of the body for each."""
+        leaves = statement is not None and leaves_loop(statement.body)
+        if leaves or (count > 1 and self.plain_items(iterable)):
+            same = iterable.indexable(self)
+            if same is not None:
+                self.for_each(same, body, names, statement)
+                return
+        if leaves:
+            self.fail(
+                ScriptSyntaxError,
+                "break and continue are not possible in a loop over items of different types, which is unrolled",
+                hint="use if and else, or return from a function",
+            )
+        for at in range(count):
+            body(iterable.item(self, self.constant(at)))
+            if self.block.terminated:
+                return
+        if statement is not None:
+            self.body(statement.orelse)
+
+    def plain_items(self, iterable: Iterable_) -> bool:
+        """Whether the items are all plain values (no modules, tensors or objects known at compile time)."""
+        if isinstance(iterable, Zipped):
+            return all(self.plain_items(p) for p in iterable.parts)
+        if isinstance(iterable, Enumerated | Reversed):
+            return self.plain_items(iterable.inner)
+        if isinstance(iterable, Fixed):
+            return all(isinstance(i, Value) and not isinstance(i.type, ClassType | TensorType) for i in iterable.items)
+        return True
+
+    # ---- iterables as lists -----------------------------------------------------------------------------------------
+
+    def as_list(self, value: Result) -> Value:
+        """The elements of an iterable as a list (the list itself, if it is one)."""
+        if isinstance(value, Value):
+            if isinstance(value.type, ListType):
+                return value
+            if isinstance(value.type, DictType):
+                return self.op("py::keys", value)
+            if value.type == STR:
+                return self.op("py::list", value)
+            if isinstance(value.type, TupleType):
+                return self.list_of(self.parts_of(value))
+        elif isinstance(value.value, RangeValue):
+            return self.materialise(value, "the range")
+        elif isinstance(value.value, list) and self.has_value(value.value):
+            return self.materialise(value, "the list")
+        return self.collect(self.iterate_value(value, "the value"))
+
+    def collect(self, iterable: Iterable_) -> Value:
+        """A new list of the items."""
+        if isinstance(iterable, Keyed) and iterable.what != "keys":
+            return self.op(f"py::{iterable.what}", iterable.value)
+        if iterable.unrolled is not None:
+            return self.list_of([self.value(iterable.item(self, self.constant(i)), "an item") for i in range(len(iterable.unrolled))])
+        made = self.empty_list()
+
+        def add(item: Result) -> None:
+            self.append(made, self.value(item, "an item"))
+
+        self.for_each(iterable, add, [])
+        return made
+
+    def empty_list(self) -> Value:
+        """A new list whose element type the first append decides."""
+        return self.list_of([])
+
+    def append(self, made: Value, item: Value) -> None:
+        """``made.append(item)``."""
+        self.op("py::append", made, item)
+
+    def in_list(self, holder: Value, value: Value) -> Value | Static:
+        """Looks an item up in a list by ``==`` of the language."""
+        found = self.fresh("found")
+        self.env[found] = self.constant(False)
+
+        def look(item: Result) -> None:
+            equal = self.as_bool(self.truth(self.relation(ast.Eq, item, value)))
+
+            def hit() -> None:
+                self.env[found] = self.constant(True)
+                self.jump("prim::exit", self.loops[-1].on_break)
+
+            self.branch(equal, hit, lambda: None, set(), frozenset(self.env))
+
+        self.counted(Indexed(holder), look, [found], [])
+        result = self.env.pop(found)
+        assert isinstance(result, Value) and result.type == BOOL
+        return result
+
+
+_RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "iadd", "imul", "set_slice", "del_slice", "delitem"})
+
+
+def changes_length(block: Block, start: int, lists: Iterable[Value]) -> bool:
+    """Whether the nodes emitted from `start` on may change the length of one of these lists."""
+    watched = list(lists)
+    kinds = {v.type for v in watched}
+    for top in block.nodes[start:]:
+        for node in top.walk():
+            space, _, name = node.kind.partition("::")
+            if space == "py" and name in _RESIZING:
+                target = node.inputs[0]
+                if target.type in kinds and not all(_distinct(target, w) for w in watched):
+                    return True
+            elif node.kind == "prim::Call" and any(_holds(v.type, kinds, set()) for v in node.inputs):
+                return True
+    return False
+
+
+def _distinct(a: Value, b: Value) -> bool:
+    """Whether two values are certainly different lists: one of them was made here and is not the other."""
+    if a is b:
+        return False
+    return _fresh(a) or _fresh(b)
+
+
+def _fresh(value: Value) -> bool:
+    node = value.node
+    if node is None:
+        return False
+    if node.kind == "prim::List":
+        return True
+    if not node.kind.startswith("py::"):
+        return False
+    overload = node.attributes.get("overload")
+    row = find(f"{node.kind}.{overload}" if overload else node.kind)
+    return all(r.alias is None for r in row.schema.returns)
+
+
+def _holds(type: Type, kinds: set[Type], seen: set[Type]) -> bool:
+    """Whether a value of `type` may lead to a list of one of these types."""
+    if type in seen:
+        return False
+    seen.add(type)
+    if type in kinds:
+        return True
+    inner = type.attributes.values() if isinstance(type, ClassType) else type.children()
+    return any(_holds(t, kinds, seen) for t in inner)
+
+
+def leaves_loop(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a loop's body has a break or continue of that loop."""
+    for s in statements:
+        if isinstance(s, ast.Break | ast.Continue):
+            return True
+        if isinstance(s, ast.For | ast.While):
+            if leaves_loop(s.orelse):
+                return True
+            continue
+        if isinstance(s, ast.FunctionDef | ast.ClassDef):
+            continue
+        for field in ("body", "orelse", "finalbody"):
+            if leaves_loop(getattr(s, field, [])):
+                return True
+    return False
+
+
+__all__ = ["BoundMethod", "Iteration", "LazyIterable"]

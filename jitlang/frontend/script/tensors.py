@@ -1,0 +1,256 @@
+"""Tensors in scripts: attributes, methods, numbers out of tensors and into them.
+
+In: a tensor value and a name. Out: ``aten::`` operators, found by name in the registry and chosen by their schemas; what every
+tensor has without an operator of that name (``shape``, ``ndim``, ``float()``) is spelled out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitlang.errors import ScriptAttributeError
+from jitlang.frontend.emitter import Result, Static
+from jitlang.frontend.script.match import constant_of
+from jitlang.frontend.script.subscripts import Subscripts
+from jitlang.ir.graph import Value
+from jitlang.registry import Operator, overloads
+from jitlang.schema import MISSING
+from jitlang.types import (
+    BOOL,
+    DEVICE,
+    DTYPE,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    dtype_named,
+)
+
+CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64", "bool": "bool", "byte": "uint8", "half": "float16", "short": "int16"}
+# Python spellings of operators: attribute or method → kind.
+ALIASES = {"T": "t", "mT": "mT", "element_size": "element_size"}
+
+
+class BoundTensorMethod:
+    """``tensor.method``, not called yet."""
+
+    def __init__(self, value: Value, name: str) -> None:
+        self.value, self.name = value, name
+
+
+class Tensors(Subscripts):
+    """Attributes and methods of tensors."""
+
+    def number_tensor(self, number: Value, like: Value) -> Value:
+        """A number as a 0-dimensional tensor that does not decide the dtype of the result."""
+        assert isinstance(like.type, TensorType)
+        if overloads("aten::wrapped_number"):
+            return self.op("aten::wrapped_number", number)
+        return self.op("aten::scalar_tensor", number) if overloads("aten::scalar_tensor") else self.op("aten::tensor", number)
+
+    def tensor_number(self, value: Value, type: Type) -> Value:
+        """float(tensor), int(tensor), bool(tensor)."""
+        name = {"float": "float", "int": "int", "bool": "bool"}[str(type)]
+        for kind in (f"aten::item_{name}", f"aten::__{name}__"):
+            if overloads(kind):
+                return self.op(kind, value)
+        item = self.op("aten::item", value)
+        if item.type == type:
+            return item
+        return self.as_bool(self.truth(item)) if type == BOOL else self.op(f"py::{name}", item)
+
+    def tensor_attribute(self, value: Value, name: str) -> Result:
+        """``tensor.name``."""
+        assert isinstance(value.type, TensorType)
+        rank = value.type.rank
+        if name == "shape":
+            return self.shape(value)
+        if name == "ndim":
+            return self.constant(rank) if rank is not None else self.op("aten::dim", value)
+        if name == "dtype":
+            return self.constant(value.type.dtype, DTYPE) if value.type.dtype is not None else self.op("aten::dtype", value)
+        if name == "device":
+            return self.constant(value.type.device, DEVICE) if value.type.device else self.op("aten::device", value)
+        if name in ("is_cuda", "requires_grad", "is_leaf", "is_sparse", "is_quantized", "is_meta") and not overloads(f"aten::{name}"):
+            return self.constant(value.type.device == "cuda" if name == "is_cuda" else name == "is_leaf")
+        if name == "grad" and not overloads("aten::grad"):
+            return self.none()
+        if name == "T":
+            return self.op("aten::t", value) if rank == 2 else self.op("aten::numpy_T", value)
+        if name in ("mT", "data", "real") and not overloads(f"aten::{name}"):
+            if name == "mT":
+                return self.op("aten::transpose", value, self.constant(-2), self.constant(-1))
+            return self.op("aten::detach", value) if overloads("aten::detach") else self.op("aten::alias", value)
+        if self.tensor_rows(name) or name in CASTS or name in ("size", "item", "tolist", "type", "dim", "numel", "to"):
+            return Static(BoundTensorMethod(value, name))
+        rows = overloads(f"aten::{name}")
+        if rows and len(rows[0].schema.arguments) == 1:
+            return self.op(f"aten::{name}", value)
+        self.fail(ScriptAttributeError, f"a Tensor has no attribute '{name}'", hint=self.nearest(name))
+
+    def nearest(self, name: str) -> str:
+        """A hint with the operator of the nearest name."""
+        import difflib
+
+        from jitlang.registry import kinds
+
+        near = difflib.get_close_matches(name, [k.split("::")[1] for k in kinds(("aten",))], 1)
+        return f"did you mean '{near[0]}'?" if near else ""
+
+    def tensor_rows(self, name: str) -> list[Operator]:
+        """The rows that can be called as a method of that name."""
+        return [r for r in overloads(f"aten::{name}") if "method" in r.variants]
+
+    def shape(self, value: Value) -> Value:
+        """``tensor.shape``: a tuple where the rank is known, else a list."""
+        assert isinstance(value.type, TensorType)
+        if value.type.rank is None:
+            return self.op("aten::size", value)
+        return self.tuple_of([self.op("aten::size", value, self.constant(i)) for i in range(value.type.rank)])
+
+    def tensor_method(self, value: Value, name: str, positional: Sequence[Result], keywords: dict[str, Result]) -> Result:
+        """``tensor.name(…)``."""
+        special = self.special_method(value, name, positional, keywords)
+        if special is not None:
+            return special
+        rows = self.tensor_rows(ALIASES.get(name, name))
+        if not rows:
+            self.fail(ScriptAttributeError, f"a Tensor has no method '{name}'", hint=self.nearest(name))
+        return self.tensor_call(f"aten::{ALIASES.get(name, name)}", [value, *positional], keywords)
+
+    def special_method(self, value: Value, name: str, positional: Sequence[Result], keywords: dict[str, Result]) -> Result | None:
+        """Methods whose result's type depends on more than a schema says."""
+        assert isinstance(value.type, TensorType)
+        rank = value.type.rank
+        if name == "size" and not positional and not keywords:
+            return self.shape(value)
+        if name in ("dim", "ndimension") and not positional:
+            return self.constant(rank) if rank is not None else self.op("aten::dim", value)
+        if name in CASTS and not positional and not keywords:
+            if overloads(f"aten::{name}"):
+                return self.op(f"aten::{name}", value)
+            return self.to_dtype(value, CASTS[name])
+        if name == "item":
+            return self.item(value)
+        if name == "tolist":
+            return self.tolist(value)
+        if name == "type_as" and not overloads("aten::type_as"):
+            return self.op("aten::to", value, self.tensor_attribute(self.value(positional[0], "the argument"), "dtype"))
+        return None
+
+    def to_dtype(self, value: Value, name: str) -> Value:
+        """``tensor.to(dtype)``."""
+        try:
+            dtype = dtype_named(name)
+        except KeyError:
+            self.type_error(f"the dtype {name} is not available")
+        return self.op("aten::to", value, self.constant(dtype, DTYPE))
+
+    def item(self, value: Value) -> Value:
+        """``tensor.item()``; the dtype says what number it is."""
+        assert isinstance(value.type, TensorType)
+        dtype = value.type.dtype
+        if dtype is None:
+            self.type_error(
+                "item() of a tensor whose dtype is not known has no type", note="the tensor comes from a container or an object", hint="write float(x), int(x) or bool(x)"
+            )
+        kind = {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT)
+        return self.tensor_number(value, kind)
+
+    def tolist(self, value: Value, kind: Type | None = None) -> Value:
+        """``tensor.tolist()``: nested lists of numbers, or a number; the rank and the dtype must be known."""
+        assert isinstance(value.type, TensorType)
+        if value.type.rank is None or value.type.dtype is None:
+            self.type_error("tolist() needs a tensor whose dtype and rank are known", hint="use float(x[i]) and x.size(0)")
+        if value.type.rank == 0:
+            return self.item(value)
+        number = {"f": FLOAT, "b": BOOL}.get(value.type.dtype.kind, INT)
+        if value.type.rank == 1 and overloads(f"aten::tolist_{number}"):
+            return self.op(f"aten::tolist_{number}", value)
+        result: Type = number
+        for _ in range(value.type.rank):
+            result = ListType(result)
+        made = self.emit("prim::List", (), (result,)).output
+        assert isinstance(result, ListType)
+        size = self.op("aten::size", value, self.constant(0))
+
+        def body(params: list[Value]) -> None:
+            part = self.op("aten::select", value, self.constant(0), params[0])
+            self.op("py::append", made, self.tolist(part))
+
+        self.loop("prim::For", (self.constant(0), size, self.constant(1)), (INT,), [], body)
+        return made
+
+    # ---- calls of operators -----------------------------------------------------------------------------------------
+
+    def tensor_call(self, kind: str, positional: Sequence[Result], keywords: dict[str, Result]) -> Result:
+        """Calls an ``aten`` operator as Python code does: ``view(2, 3)`` for ``view([2, 3])``, lists of sizes from shapes."""
+        args = [self.value(p, "an argument") for p in positional]
+        named = {k: self.value(v, f"'{k}'") for k, v in keywords.items() if not self.ignored(k, v)}
+        rows = overloads(kind)
+        found = self.try_op(kind, args, named)
+        if found is None:
+            found = self.with_varargs(kind, args, named)
+        if found is None:
+            found = self.with_numbers(kind, args, named)
+        if found is None:
+            if not rows:
+                self.fail(ScriptAttributeError, f"there is no operator {kind.split('::')[1]}", hint=self.nearest(kind.split("::")[1]))
+            self.op(kind, *args, **named)
+            raise AssertionError
+        return found
+
+    def ignored(self, name: str, value: Result) -> bool:
+        """Keyword arguments of creation functions that have no effect here."""
+        if name not in ("requires_grad", "pin_memory", "layout", "non_blocking", "memory_format"):
+            return False
+        constant = constant_of(value) if isinstance(value, Value) else value.value
+        return constant in (False, None, MISSING) or name in ("layout", "non_blocking", "memory_format")
+
+    def with_varargs(self, kind: str, args: list[Value], named: dict[str, Value]) -> Value | None:
+        """Several ints in a row (``view(2, 3)``, ``permute(0, 2, 1)``, ``zeros(2, 3)``) as one list."""
+        for row in overloads(kind):
+            formal = row.schema.arguments
+            for at, argument in enumerate(formal):
+                inner = argument.type.element if isinstance(argument.type, OptionalType) else argument.type
+                if not (isinstance(inner, ListType) and inner.element in (INT, TensorType())) or argument.keyword_only:
+                    continue
+                rest = args[at:]
+                fits = all(a.type == inner.element or isinstance(a.type, TensorType) and inner.element != INT for a in rest)
+                if rest and fits:
+                    packed = self.emit("prim::List", [self.retype(r, inner.element) for r in rest], (inner,)).output
+                    return self.try_op(kind, [*args[:at], packed], named, [row])
+                break
+        return None
+
+    def with_numbers(self, kind: str, args: list[Value], named: dict[str, Value]) -> Value | None:
+        """Tensors of no dimension where a number is wanted, numbers where a tensor is."""
+        tensor = next((a for a in args if isinstance(a.type, TensorType)), None)
+        if tensor is None:
+            return None
+        as_tensors = [self.number_tensor(a, tensor) if a.type in (INT, FLOAT, BOOL) else a for a in args]
+        found = self.try_op(kind, as_tensors, named)
+        if found is not None:
+            return found
+        as_numbers = [args[0], *(self.item(a) if isinstance(a.type, TensorType) and a.type.rank == 0 and a.type.dtype else a for a in args[1:])]
+        return self.try_op(kind, as_numbers, named)
+
+    def str_argument(self, value: Result) -> Any:
+        """A constant str argument, or MISSING."""
+        return value.constant if isinstance(value, Value) and value.is_constant and value.type == STR else MISSING
+
+    def tuple_names(self, value: Value, name: str) -> Value | None:
+        """A field of a result with named parts (``x.max(dim=1).values``)."""
+        if isinstance(value.type, TupleType) and name in value.type.fields:
+            return self.part(value, value.type.fields.index(name))
+        return None
+
+    def is_none(self, value: Value) -> bool:
+        """Whether a value is None by its type."""
+        return value.type == NONE

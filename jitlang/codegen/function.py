@@ -262,7 +262,7 @@ class FunctionBuilder:
             block = self.block("fail")
             label = self._sites[key] = block.label
             self.place(block)
-            if self.script:
+            if self.script and node.range is not None:
                 self.do(f"call void {site_helper(self.module)}(ptr %ctx, i64 {site})")
             self.do(f"br label %{self._cleanup(owned)}")
             block.closed = True

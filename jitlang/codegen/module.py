@@ -55,10 +55,11 @@ class Module:
                 self.imports.add(name)
         return f"@{quote(name)}"
 
-    def external(self, name: str, size: int = 8) -> str:
-        """An outside variable (shared memory of `size` bytes); returns its LLVM name."""
+    def external(self, name: str, size: int = 0) -> str:
+        """An outside variable: the process's own, or (size > 0) shared memory of `size` bytes; returns its LLVM name."""
         self.globals.setdefault(name, f"@{quote(name)} = external global i8, align 8")
-        self.shared[name] = size
+        if size:
+            self.shared[name] = size
         self.imports.add(name)
         return f"@{quote(name)}"
 

@@ -1,0 +1,1 @@
+"""Script functions as Python sees them: specialisation by argument types, tiers, and where compiled code is kept."""

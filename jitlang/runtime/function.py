@@ -1,0 +1,211 @@
+"""Script functions: what ``@script`` makes of a Python function, and what every operator is to eager code.
+
+A `ScriptFunction` is a native callable. Its entry is a chain of specialisations, each of which tests the argument types; what fits
+none comes to `dispatch`, which finds or makes the specialisation. A new one runs in the VM at once, is compiled by a
+background thread, and is put at the head of the chain when it is ready.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from jitlang.config import flag
+from jitlang.errors import CodegenError
+from jitlang.ir.graph import Program
+from jitlang.native import cache, engine, host
+from jitlang.native.pytypes import CallableType, callable_type
+from jitlang.runtime import background
+from jitlang.runtime.units import Unit, compile_unit
+
+Key = Hashable  # argument types, and whatever else a callee tells specialisations apart by
+CALLS_BEFORE_NATIVE = 2  # calls in the VM after which a specialisation is compiled
+
+
+@dataclasses.dataclass(eq=False)
+class Specialisation:
+    """A function for one tuple of argument types."""
+
+    key: Key
+    program: Program
+    tier: str = "vm"
+    calls: int = 0
+    frontend_seconds: float = 0.0
+    unit: Unit | None = None
+    failure: str = ""
+    interpreted: Callable[..., Any] | None = None
+    native: Callable[..., Any] | None = None
+    queued: bool = False
+
+
+class Callee:
+    """What a `ScriptFunction` asks about the function it stands for."""
+
+    name: str = ""
+
+    def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
+        """The key of the specialisation for these arguments, and the values that its entry takes.
+
+        Raises what Python raises for arguments that do not fit (TypeError), and compile errors.
+        """
+        raise NotImplementedError
+
+    def program(self, key: Key) -> Program:
+        """The program of a specialisation."""
+        raise NotImplementedError
+
+
+class _Methods:
+    """The Python side of a script function."""
+
+    callee: Callee
+    specialisations: dict[Key, Specialisation]
+    lock: threading.RLock
+
+    def specialise(self, key: Key) -> Specialisation:
+        """The specialisation for this key, made if there is none."""
+        found = self.specialisations.get(key)
+        if found is None:
+            with self.lock:
+                found = self.specialisations.get(key)
+                if found is None:
+                    began = time.perf_counter()
+                    program = self.callee.program(key)
+                    found = Specialisation(key, program, frontend_seconds=time.perf_counter() - began)
+                    self.specialisations[key] = found
+        return found
+
+    def compile(self, spec: Specialisation) -> None:
+        """Compiles a specialisation and puts it at the head of the chain; notes the failure if that cannot be."""
+        with self.lock:
+            if spec.unit is not None or spec.failure:
+                return
+            try:
+                unit = compile_unit(spec.program)
+            except CodegenError as error:
+                spec.failure = str(error)
+                if flag("JITLANG_TIER") == "native":
+                    raise
+                return
+            unit.chain(function_type().entry(self))
+            spec.unit, spec.tier = unit, "native"
+            function_type().set_entry(self, unit.entry)
+
+    def __repr__(self) -> str:
+        return f"<script function {self.callee.name}>"
+
+    @property
+    def __wrapped__(self) -> Any:
+        return getattr(self.callee, "function", None)
+
+    @property
+    def __name__(self) -> str:
+        return self.callee.name
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return getattr(self.__wrapped__, "__doc__", None)
+
+
+_SLOW = """
+@dispatch = external global ptr
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare i64 @PyTuple_Size(ptr)
+define ptr @jl.slow(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) {
+  %n = and i64 %nargsf, 9223372036854775807
+  %plain = icmp eq ptr %kwnames, null
+  br i1 %plain, label %go, label %count
+count:
+  %k = call i64 @PyTuple_Size(ptr %kwnames)
+  br label %go
+go:
+  %extra = phi i64 [ 0, %0 ], [ %k, %count ]
+  %total = add i64 %n, %extra
+  %room = add i64 %total, 1
+  %copy = alloca ptr, i64 %room
+  store ptr %callable, ptr %copy
+  %rest = getelementptr ptr, ptr %copy, i64 1
+  %bytes = mul i64 %total, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
+  %f = load ptr, ptr @dispatch
+  %m = add i64 %n, 1
+  %r = call ptr @PyObject_Vectorcall(ptr %f, ptr %copy, i64 %m, ptr %kwnames)
+  ret ptr %r
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+_state: dict[str, Any] = {}
+
+
+def function_type() -> CallableType:
+    """The native type of script functions."""
+    found: CallableType | None = _state.get("type")
+    if found is None:
+        base = type("ScriptFunction", (_Methods,), {"__module__": "jitlang"})
+        found = _state["type"] = callable_type(base)
+        cell = host.object_cell("jl.py.dispatch", dispatch)
+        code, _, _ = cache.cached_object([_SLOW], lambda: (_SLOW, {}), level=1, whole_package=False)
+        _state["slow"] = engine.link(code, ["jl.slow"], {"dispatch": cell})["jl.slow"]
+    return found
+
+
+def make_function(callee: Callee) -> Any:
+    """A script function for `callee`."""
+    kind = function_type()
+    made = kind.type()
+    made.callee, made.specialisations, made.lock = callee, {}, threading.RLock()
+    kind.set_entry(made, _state["slow"])
+    return made
+
+
+def dispatch(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """The end of every chain: binds the arguments, finds or makes the specialisation, and runs it in the tier of the moment."""
+    if isinstance(function, _single_type().type):  # `_native` called it: an argument is not what its type said
+        raise TypeError(f"the arguments {', '.join(type(a).__name__ for a in args)} have no native form")
+    callee: Callee = function.callee
+    key, values = callee.prepare(args, kwargs)
+    spec = function.specialise(key)
+    if spec.unit is None and not spec.failure:
+        _advance(function, spec)
+    if spec.unit is not None:
+        return _native(spec, values)
+    spec.calls += 1
+    return _interpreted(spec)(*values)
+
+
+def _advance(function: Any, spec: Specialisation) -> None:
+    tier = flag("JITLANG_TIER")
+    if tier == "native":
+        function.compile(spec)
+    elif tier == "auto" and spec.calls >= CALLS_BEFORE_NATIVE - 1 and not spec.queued:
+        spec.queued = True
+        background.submit(lambda: function.compile(spec))
+
+
+def _native(spec: Specialisation, values: list[Any]) -> Any:
+    """Calls one specialisation's own entry."""
+    if spec.native is None:
+        assert spec.unit is not None
+        single = _single_type()
+        entry = single.type()
+        single.set_entry(entry, spec.unit.entry)
+        spec.native = entry
+    return spec.native(*values)
+
+
+def _single_type() -> CallableType:
+    found: CallableType | None = _state.get("single")
+    if found is None:
+        found = _state["single"] = callable_type(type("NativeEntry", (), {"__module__": "jitlang", "__slots__": ()}))
+    return found
+
+
+def _interpreted(spec: Specialisation) -> Callable[..., Any]:
+    if spec.interpreted is None:
+        from jitlang.interpreter.vm import VM
+
+        spec.interpreted = VM(spec.program).function()
+    return spec.interpreted

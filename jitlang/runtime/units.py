@@ -1,0 +1,94 @@
+"""A specialisation's native code: from its program to an entry that Python can call.
+
+In: a program. Out: a `Unit`: the addresses of its entry and of its chain cell. The object cache is asked first; its key is
+the program's text with everything that the code depends on, so that a hit needs neither passes nor code generation.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import time
+from typing import Any
+
+from jitlang.codegen import kernels
+from jitlang.codegen.module import UNIT, Module
+from jitlang.codegen.script.entry import ENTRY, NEXT, add_entry
+from jitlang.codegen.script.program import lower_program
+from jitlang.config import flag
+from jitlang.ir.graph import Program
+from jitlang.ir.printer import print_program
+from jitlang.native import cache, engine
+from jitlang.passes.manager import optimise
+from jitlang.source import SourceRange
+
+
+@dataclasses.dataclass
+class Unit:
+    """Linked code. `entry` is a vectorcall function; `next` the cell that says where a call goes that does not fit."""
+
+    entry: int
+    next: int
+    seconds: float
+    cache_hit: bool
+
+    def chain(self, address: int) -> None:
+        """Calls that do not fit go to `address`."""
+        ctypes.c_void_p.from_address(self.next).value = address
+
+
+def module_of(program: Program) -> Module:
+    """The LLVM module of an optimised program, with its entry."""
+    module = lower_program(program)
+    add_entry(module, program.main)
+    return module
+
+
+def compile_unit(program: Program, *, cached: bool = True) -> Unit:
+    """Compiles and links `program`, whose passes have not been run; CodegenError where that is not possible."""
+    began = time.perf_counter()
+    level = flag("JITLANG_OPT_LEVEL")
+    name = cache.key(["script", print_program(program)], level=level) if cached else ""
+    found = cache.load(name) if cached else None
+    if found is not None:
+        metadata, code = found
+        sites = list(_unpack_sites(metadata["sites"], program))
+        addresses = kernels.link(code, metadata, _exports(metadata["unit"]))
+    else:
+        module = module_of(optimise(program, level))
+        code = engine.compile_ir(module.text(), level=level)
+        sites = module.sites
+        metadata = {**kernels.metadata_of(module), "sites": _pack_sites(sites), "unit": UNIT in module.globals}
+        if cached and None not in metadata["kernels"].values():
+            cache.store(name, metadata, code)
+        addresses = kernels.link(code, module, _exports(metadata["unit"]))
+    kernels.number_unit(addresses, sites)
+    return Unit(addresses[ENTRY], addresses[NEXT], time.perf_counter() - began, found is not None)
+
+
+def _exports(has_sites: bool) -> list[str]:
+    return [ENTRY, NEXT, *([UNIT] if has_sites else [])]
+
+
+def _pack_sites(sites: list[SourceRange | None]) -> list[Any]:
+    """Sites as data: the file by name, the range by numbers. The texts are those of the program that is loaded later."""
+    return [[_pack(frame) for frame in site.frames()] if site is not None else [] for site in sites]
+
+
+def _pack(frame: SourceRange) -> list[Any]:
+    return [frame.source.filename, frame.line, frame.col, frame.end_line, frame.end_col, frame.function]
+
+
+def _unpack_sites(packed: list[Any], program: Program) -> list[SourceRange | None]:
+    sources = {}
+    for graph in program.functions.values():
+        for node in graph.walk():
+            for frame in node.range.frames() if node.range is not None else ():
+                sources[frame.source.filename] = frame.source
+    sites: list[SourceRange | None] = []
+    for frames in packed:
+        where: SourceRange | None = None
+        for filename, line, col, end_line, end_col, function in reversed(frames):
+            where = SourceRange(sources[filename], line, col, end_line, end_col, function, where)
+        sites.append(where)
+    return sites

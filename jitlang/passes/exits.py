@@ -42,7 +42,8 @@ class Exits:
 
 def _rewrite_block(block: Block, budget: Budget, graph: Graph) -> bool:
     changed = False
-    for node in list(block.nodes):
+    # From the end: the rest that moves behind an early exit has lost its own early exits by then.
+    for node in reversed(list(block.nodes)):
         if node.block is not block:
             continue
         if _is_end(node, block) and budget.take():

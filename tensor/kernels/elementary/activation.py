@@ -12,7 +12,7 @@ from jitlang.frontend.kernel import f32, f64, fabs, fma, maximum, select, typeof
 from jitlang.tensor.kernels.elementary.coefficients import LN2, LOG_F64, SELU_NEGATIVE, SELU_SCALE, TWO_SQRT_TWO_OVER_PI
 from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, inlined, multiply2, polynomial, power_of_two, scale2, two_product, two_sum
 from jitlang.tensor.kernels.elementary.error_function import normal_short, normal_times
-from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short, expm1_pair
+from jitlang.tensor.kernels.elementary.exponential import clamp, exp_pair, exp_short, expm1_pair
 from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log1p_short, split
 
 INFINITY = float("inf")
@@ -20,30 +20,34 @@ NAN = float("nan")
 
 
 @inlined
-def logistic(h: Any, low: Any) -> Any:
+def logistic(h: f64, low: f64) -> Any:
     """1 / (1 + exp(-(h + low))) as n and a pair to be scaled by 2**n."""
-    T = typeof(h)
     back = h < 0.0
-    if T is f32:
-        n, e, el = exp_f32_parts(clamp(-fabs(h), f32(-120.0), f32(0.0)))
-        e, el = fast_two_sum(e, el)
-        p = power_of_two(maximum(n, -126), h)
-    else:
-        n, e, el = exp_pair(clamp(-fabs(h), f64(-760.0), f64(0.0)), select(back, low, -low))
-        p = power_of_two(maximum(n, -1000), h)
-    d, dl = fast_two_sum(T(1.0), e * p)
+    n, e, el = exp_pair(clamp(-fabs(h), f64(-760.0), f64(0.0)), select(back, low, -low))
+    p = power_of_two(maximum(n, -1000), h)
+    d, dl = fast_two_sum(f64(1.0), e * p)
     dl = fma(el, p, dl)
     r = 1.0 / d
-    top, top_low = select(back, e, T(1.0)), select(back, el, T(0.0))
+    top, top_low = select(back, e, 1.0), select(back, el, 0.0)
     q = top * r
     rest = fma(-q, d, top) + fma(-q, dl, top_low)
     return select(back, n, n - n), q, rest * r
 
 
 @inlined
+def one_plus_exp(x: f64) -> f64:
+    """1 + exp(-x), for results in f32; needs |x| < 700 or NaN."""
+    n, m = exp_short(-x)
+    s = power_of_two(n, x)
+    return 1.0 + fma(s, m, s)
+
+
+@inlined
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    n, h, low = logistic(x, typeof(x)(0.0))
+    if typeof(x) is f32:
+        return f32(1.0 / one_plus_exp(f64(clamp(x, f32(-120.0), f32(120.0)))))
+    n, h, low = logistic(x, f64(0.0))
     return scale2(h, low, n)
 
 
@@ -51,10 +55,14 @@ def sigmoid(x: Any) -> Any:
 def silu(x: Any) -> Any:
     """x * sigmoid(x)."""
     T = typeof(x)
-    n, h, low = logistic(x, T(0.0))
     y = select(x < -760.0, T(-760.0), x)
-    p, e = two_product(y, h)
-    y = scale2(p, fma(y, low, e), n)
+    if T is f32:
+        y = select(x < -120.0, T(-120.0), x)
+        y = f32(f64(y) / one_plus_exp(f64(clamp(y, f32(-120.0), f32(120.0)))))
+    else:
+        n, h, low = logistic(x, f64(0.0))
+        p, e = two_product(y, h)
+        y = scale2(p, fma(y, low, e), n)
     return select(x == 0.0, x, select(fabs(x) < INFINITY, y, select(x > 0.0, x, T(NAN))))
 
 
@@ -78,9 +86,7 @@ def gelu_tanh(x: Any) -> Any:
     if T is f32:
         y = f64(x)
         v = y * fma(y * y, TWO_SQRT_TWO_OVER_PI[0] * 0.044715, f64(TWO_SQRT_TWO_OVER_PI[0]))
-        n, m = exp_short(clamp(-v, f64(-200.0), f64(200.0)))
-        s = power_of_two(n, y)
-        y = f32(y / (1.0 + fma(s, m, s)))
+        y = f32(y / one_plus_exp(clamp(v, f64(-200.0), f64(200.0))))
     else:
         b = clamp(x, f64(-30.0), f64(30.0))
         q, ql = two_product(b, b)

@@ -34,7 +34,7 @@ from jitlang.tensor.kernels.elementary.double import (
     two_product,
     two_sum,
 )
-from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short
+from jitlang.tensor.kernels.elementary.exponential import clamp, exp_pair, exp_parts, exp_short
 
 LOG_ERFC_F32_REST = LOG_ERFC_F32[1:]
 
@@ -68,8 +68,10 @@ def erfc_short(x: f64) -> f64:
     """erfc(x) for 0 <= x <= 10.3, relative error below 2**-30."""
     n, m = exp_short(-x * x)
     s = power_of_two(n, x)
-    t = (x - 2.0) / (x + 2.0)
-    return fma(s, m, s) * polynomial(t, ERFCX_F64_SHORT) / fma(2.0, x, f64(1.0))
+    # t = (x - 2) / (x + 2) and 1 / (1 + 2x) by one division.
+    a, b = x + 2.0, fma(2.0, x, f64(1.0))
+    r = 1.0 / (a * b)
+    return fma(s, m, s) * polynomial((x - 2.0) * b * r, ERFCX_F64_SHORT) * (a * r)
 
 
 @inlined
@@ -82,10 +84,10 @@ def erf(x: Any) -> Any:
         b = clamp(a, f32(0.0), f32(4.0))
         t, tl = two_product(b, polynomial(b, LOG_ERFC_F32_REST))
         q, e = two_sum(f32(LOG_ERFC_F32[0]), t)
-        n, h, low = exp_f32_parts(-q)
+        n, h, low = exp_parts(-q)
         s = power_of_two(n, x)
         y, t = fast_two_sum(f32(1.0), -h * s)
-        far = y + (t - fma(-h, e + tl, low) * s)
+        far = y + fma(fma(h, e + tl, -low), s, t)
         return select(a < 0.8, near, copysign(far, x))
     h, low = erf_near(x)
     n, g, e = erfc_far(clamp(a, f64(0.5), f64(6.0)), f64(0.0))

@@ -12,7 +12,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i32, i64, select, typeof
 from jitlang.tensor.kernels.elementary.coefficients import EXP2_F32, EXP_F32, EXP_F64, EXP_F64_SHORT, LN2, LN2_F32
-from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, multiply2, polynomial, power_of_two, scale, scale2, two_sum
+from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, polynomial, power_of_two, scale, two_product, two_sum
 
 LOG2_E = 1.4426950408889634
 ROUND_F32, ROUND_F32_BITS = 12582912.0, 0x4B400000
@@ -67,38 +67,37 @@ def exp_pair(h: Any, low: Any) -> Any:
 
 
 @inlined
-def exp_f32_parts(x: f32) -> Any:
-    """n, h, low with exp(x) = 2**n * (h + low), f32; low is small but not below ulp(h)/2."""
-    k, n = nearest(x * f32(LOG2_E))
-    r = fma(-k, LN2_F32[1], fma(-k, LN2_F32[0], x))
+def exp_parts(x: Any) -> Any:
+    """n, h, low with exp(x) = 2**n * (h + low); low is small but not below ulp(h)/2; needs |x| < 2**20 or NaN."""
+    T = typeof(x)
+    hi, low = LN2_F32 if T is f32 else LN2
+    k, n = nearest(x * T(LOG2_E))
+    r = fma(-k, T(low), fma(-k, T(hi), x))
+    q = polynomial(r, EXP_F32) if T is f32 else fma(r, polynomial(r, EXP_F64), T(0.5))
     h = 1.0 + r
-    return n, h, fma(r * r, polynomial(r, EXP_F32), (1.0 - h) + r)
+    return n, h, fma(r * r, q, r - (h - 1.0))
 
 
 @inlined
 def exp(x: Any) -> Any:
     """The exponential."""
-    if typeof(x) is f32:
-        n, h, low = exp_f32_parts(clamp(x, f32(-104.5), f32(89.0)))
-        return scale(h + low, n)
-    n, h, low = exp_pair(clamp(x, f64(-746.0), f64(710.0)), f64(0.0))
-    return scale2(h, low, n)
+    T = typeof(x)
+    n, h, low = exp_parts(clamp(x, f32(-104.5), f32(89.0)) if T is f32 else clamp(x, f64(-746.0), f64(710.0)))
+    return scale(h + low, n)
 
 
 @inlined
 def exp2(x: Any) -> Any:
     """2**x."""
-    if typeof(x) is f32:
-        y = clamp(x, f32(-151.0), f32(129.0))
-        k, n = nearest(y)
-        r = y - k
-        return scale(fma(r, polynomial(r, EXP2_F32), f32(1.0)), n)
-    y = clamp(x, f64(-1076.0), f64(1025.0))
+    T = typeof(x)
+    y = clamp(x, f32(-151.0), f32(129.0)) if T is f32 else clamp(x, f64(-1076.0), f64(1025.0))
     k, n = nearest(y)
     r = y - k
-    h, low = multiply2(r, f64(0.0), f64(LN2[0]), f64(LN2[1]))
-    m, sh, sl = exp_pair(h, low)
-    return scale2(sh, sl, n + m)
+    if T is f32:
+        return scale(fma(r, polynomial(r, EXP2_F32), f32(1.0)), n)
+    h, low = two_product(r, f64(LN2[0]))
+    low = fma(r, LN2[1], low)
+    return scale(fma(h * h, fma(h, polynomial(h, EXP_F64), f64(0.5)), low) + h + 1.0, n)
 
 
 @inlined

@@ -12,7 +12,7 @@ from typing import Any
 from jitlang.frontend.kernel import copysign, f32, f64, fabs, fma, minimum, select, sqrt, typeof
 from jitlang.tensor.kernels.elementary.coefficients import LN2, SINH_F64, TANH_F32
 from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, inlined, polynomial, power_of_two, sqrt2, two_product, two_sum
-from jitlang.tensor.kernels.elementary.exponential import clamp, exp_f32_parts, exp_pair, exp_short, expm1_pair
+from jitlang.tensor.kernels.elementary.exponential import clamp, exp_pair, exp_parts, exp_short, expm1_pair
 from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log1p_short
 
 INFINITY = float("inf")
@@ -66,9 +66,8 @@ def tanh(x: Any) -> Any:
     if typeof(x) is f32:
         z = x * x
         near = fma(a * z, polynomial(z, TANH_F32), a)
-        n, h, low = exp_f32_parts(clamp(a + a, f32(0.0), f32(20.0)))
-        s = power_of_two(n, a)
-        far = 1.0 - 2.0 / (fma(h, s, fma(low, s, f32(1.0))))
+        n, h, low = exp_parts(clamp(a + a, f32(0.0), f32(20.0)))
+        far = 1.0 - 2.0 / fma(h + low, power_of_two(n, a), f32(1.0))
         return copysign(select(a < 1.0, near, far), x)
     h, low = expm1_pair(clamp(a + a, f64(0.0), f64(60.0)), f64(0.0))
     d, e = two_sum(f64(1.0), h)

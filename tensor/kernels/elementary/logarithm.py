@@ -83,6 +83,18 @@ def log_fraction_pair(f: f64, fl: f64) -> Any:
 
 
 @inlined
+def log_fraction(f: f64, fl: f64) -> Any:
+    """log(1 + f + fl) as a pair, relative error below 2**-57, for f in [sqrt(1/2) - 1, sqrt(2) - 1]."""
+    half, half_low = two_product(0.5 * f, f)
+    s = f / (2.0 + f)
+    z = s * s
+    # fl / (1 + f), of which little is left.
+    rest = fma(fl, fma(f, f, -f), fl)
+    h, e = fast_two_sum(f, -half)
+    return h, e + (fma(s, fma(z, polynomial(z, LOG_F64), half), -half_low) + rest)
+
+
+@inlined
 def log_fraction_short(f: f64) -> f64:
     """log(1 + f) with a relative error below 2**-36, for f in [sqrt(1/2) - 1, sqrt(2) - 1]."""
     s = f / (2.0 + f)
@@ -109,14 +121,14 @@ def log_pair(x: f64) -> Any:
 
 @inlined
 def log1p_pair(h: f64, low: f64) -> Any:
-    """log(1 + h + low) as a pair, for finite h > -1, relative error below 2**-60 for |h| > 2**-900 (or low = 0)."""
+    """log(1 + h + low) as a pair, for finite h > -1, relative error below 2**-57 for |h| > 2**-900 (or low = 0)."""
     u, ul = two_sum(f64(1.0), h)
     k, m = split(u)
     s = power_of_two(maximum(-k, -1022), h)
     near = k == 0
     # From 2**1023 on what 2**-k multiplies is far below an ulp.
     f, fl = two_sum(select(near, h, m - 1.0), select(near, low, s * (ul + low)))
-    ph, pl = log_fraction_pair(f, fl)
+    ph, pl = log_fraction(f, fl)
     sh, sl = add_exponent(f64(k), ph, pl)
     return sh, sl
 
@@ -148,13 +160,9 @@ def log(x: Any) -> Any:
         h, e = two_sum(k * LN2_F32[0], f)
         low = fma(k, LN2_F32[0], -(k * LN2_F32[0]))
         return domain(x, h + (e + (fma(k, LN2_F32[1], low) + tail)))
-    half, half_low = two_product(0.5 * f, f)
-    s = f / (2.0 + f)
-    z = s * s
-    tail = fma(s, fma(z, polynomial(z, LOG_F64), half), -half_low)
-    h, e = two_sum(k * LN2_SHORT[0], f)
-    h, g = two_sum(h, -half)
-    return domain(x, h + (e + g + fma(k, LN2_SHORT[1], tail)))
+    h, low = log_fraction(f, f64(0.0))
+    h, low = add_exponent(k, h, low)
+    return domain(x, h + low)
 
 
 @inlined
@@ -164,7 +172,7 @@ def log2(x: Any) -> Any:
         k, m = split(f64(x))
         return domain(x, f32(fma(log_fraction_short(m - 1.0), LOG2_E[0], f64(k))))
     k, m = split_any(x)
-    h, low = log_fraction_pair(m - 1.0, f64(0.0))
+    h, low = log_fraction(m - 1.0, f64(0.0))
     h, low = multiply2(h, low, f64(LOG2_E[0]), f64(LOG2_E[1]))
     s, e = two_sum(k, h)
     return domain(x, s + (e + low))
@@ -175,7 +183,9 @@ def log10(x: Any) -> Any:
     """The logarithm to base 10."""
     if typeof(x) is f32:
         return domain(x, f32(log_short(f64(x)) * LOG10_E[0]))
-    h, low = log_pair(x)
+    k, m = split_any(x)
+    h, low = log_fraction(m - 1.0, f64(0.0))
+    h, low = add_exponent(k, h, low)
     h, low = multiply2(h, low, f64(LOG10_E[0]), f64(LOG10_E[1]))
     return domain(x, h + low)
 

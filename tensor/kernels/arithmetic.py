@@ -10,6 +10,7 @@ from typing import Any
 
 from jitlang.frontend import kernel as k
 from jitlang.frontend.kernel import bitcast, copysign, f32, f64, i32, i64, kernel, select, typeof, u8
+from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.scalars import convert
 
 INFINITY = float("inf")
@@ -76,43 +77,11 @@ def safe_divisor(b: Any) -> Any:
 
 
 @kernel
-def float_remainder(a: Any, b: Any) -> Any:
-    """The exact a - trunc(a / b) * b."""
-    T = typeof(a)
-    x, y = k.fabs(a), k.fabs(b)
-    limit = T(8388608.0 if T is f32 else 4503599627370496.0)
-    usable = (x < INFINITY) & (y > 0.0) & (y == y)
-    x = select(usable, x, T(0.0))
-    y = select(usable & (y < INFINITY), y, T(1.0))
-    infinite = k.fabs(b) == INFINITY
-    while x >= y * limit:
-        # A multiple of y, within a factor of two of x / limit, so the quotient is exact enough.
-        step = y
-        while step * limit * T(0.5) <= x and step < x / limit:
-            step = step + step
-        x = one_step(x, step)
-    r = one_step(x, y)
-    r = select(infinite, k.fabs(a), r)
-    r = copysign(r, a)
-    nan = T(float("nan"))
-    return select((usable | (infinite & (k.fabs(a) < INFINITY))) & (b == b), r, nan)
-
-
-@kernel
-def one_step(x: Any, y: Any) -> Any:
-    """x mod y for 0 <= x / y < 2 ** (digits - 1), exact: the remainder fits, and fma rounds nothing away."""
-    q = k.trunc(x / y)
-    r = k.fma(-q, y, x)
-    r = select(r < 0.0, r + y, r)
-    return select(r >= y, r - y, r)
-
-
-@kernel
 def fmod(a: Any, b: Any) -> Any:
     """The remainder with the sign of a."""
     T = typeof(a)
     if T.kind == "f":
-        return float_remainder(a, b)
+        return ELEMENTARY["fmod"](a, b)
     if T.kind == "i":
         return select(b == -1, T(0), k.srem(a, safe_divisor(b)))
     return k.urem(a, safe_divisor(b))
@@ -123,8 +92,7 @@ def remainder(a: Any, b: Any) -> Any:
     """The remainder with the sign of b."""
     T = typeof(a)
     if T.kind == "f":
-        r = float_remainder(a, b)
-        return select((r != 0.0) & ((r < 0.0) != (b < 0.0)), r + b, r)
+        return ELEMENTARY["remainder"](a, b)
     if T.kind == "i":
         return select(b == -1, T(0), a % safe_divisor(b))
     return a % safe_divisor(b)
@@ -132,17 +100,10 @@ def remainder(a: Any, b: Any) -> Any:
 
 @kernel
 def floor_divide(a: Any, b: Any) -> Any:
-    """The floor of the quotient; floats as Python's ``//``."""
+    """The floor of the quotient."""
     T = typeof(a)
     if T.kind == "f":
-        # As CPython: the quotient of what is left when the remainder is taken off is nearly whole.
-        r = float_remainder(a, b)
-        q = (a - r) / b
-        q = select((r != 0.0) & ((b < 0.0) != (r < 0.0)), q - 1.0, q)
-        whole = k.floor(q)
-        whole = select(q - whole > 0.5, whole + 1.0, whole)
-        whole = select(q == 0.0, copysign(T(0.0), a / b), whole)
-        return select(b == 0.0, a / b, whole)
+        return ELEMENTARY["floor_divide"](a, b)
     if T.kind == "i":
         return select(b == -1, T(0) - a, a // safe_divisor(b))
     return a // safe_divisor(b)
@@ -268,36 +229,6 @@ def addcdiv(a: Any, b: Any, c: Any, value: Any) -> Any:
 
 
 # ---- rounding -----------------------------------------------------------------------------------------------------
-
-
-@kernel
-def floor(a: Any) -> Any:
-    """The next whole number downwards."""
-    return k.floor(a)
-
-
-@kernel
-def ceil(a: Any) -> Any:
-    """The next whole number upwards."""
-    return k.ceil(a)
-
-
-@kernel
-def trunc(a: Any) -> Any:
-    """Without the fraction."""
-    return k.trunc(a)
-
-
-@kernel
-def round_even(a: Any) -> Any:
-    """The nearest whole number, halves to even."""
-    return k.rint(a)
-
-
-@kernel
-def frac(a: Any) -> Any:
-    """The fraction, with the sign of a."""
-    return a - k.trunc(a)
 
 
 @kernel

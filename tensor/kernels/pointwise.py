@@ -192,6 +192,11 @@ def cast_loop(S: Any, T: Any, to_bool: Any, n: i64, data: ptr[ptr[u8]], strides:
         for i in range(n):
             target[i] = converted(T, to_bool, source[i])
         return
+    if so == sizeof(T) and sa == 0:
+        value, target = converted(T, to_bool, cast(ptr[S], a)[0]), cast(ptr[T], o)
+        for i in range(n):
+            target[i] = value
+        return
     for i in range(n):
         cast(ptr[T], o + i * so)[0] = converted(T, to_bool, cast(ptr[S], a + i * sa)[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jitlang.codegen.library import memory as blocks
 from jitlang.codegen.library.layout import List
 from jitlang.frontend.kernel import (
     addr,
@@ -12,7 +13,6 @@ from jitlang.frontend.kernel import (
     call_pointer,
     cast,
     check,
-    extern,
     i64,
     kernel,
     likely,
@@ -31,9 +31,6 @@ from jitlang.tensor.layout import CONTIGUOUS, CPU, HEAD, HEAD_BYTES, INLINE_BYTE
 from jitlang.tensor.memory import allocate, release_block
 from jitlang.tensor.promotion import item_bytes
 from jitlang.types import VOID
-
-malloc = extern("malloc", [i64], ptr[u8])
-free = extern("free", [ptr[u8]])
 
 STORAGE_AT = HEAD_BYTES - 64  # where the Storage stands in a head block
 MAX_BYTES = 1 << 46
@@ -379,9 +376,9 @@ def alias(base: ptr[TensorImpl]) -> ptr[TensorImpl]:
 @kernel
 def new_list(length: i64) -> ptr[List]:
     """A list of `length` tensors, all null."""
-    made = cast(ptr[List], malloc(sizeof(List)))
-    room = malloc(8 * (length + 1))
-    check(made != null(ptr[List]) and room != null(ptr[u8]), "MemoryError", "out of memory: cannot allocate a list of {} tensors", length)
+    check(length < 1 << 40, "MemoryError", "out of memory: cannot allocate a list of {} tensors", length)
+    room = blocks.allocate(8 * (length + 1))
+    made = cast(ptr[List], blocks.allocate(sizeof(List)))
     memset(room, 0, 8 * (length + 1))
     made.references = 1
     made.length = length
@@ -390,6 +387,19 @@ def new_list(length: i64) -> ptr[List]:
     made.version = 0
     made.owner = 0
     return made
+
+
+@kernel
+def new_ints(length: i64) -> ptr[List]:
+    """A list of `length` ints, all zero."""
+    return new_list(length)
+
+
+@kernel
+def drop_ints(items: ptr[List]) -> None:
+    """Frees a list of ints that only its maker has."""
+    blocks.give_back(items.data)
+    blocks.give_back(cast(ptr[u8], items))
 
 
 @kernel

@@ -9,6 +9,7 @@ from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, local, pt
 from jitlang.registry import COMMUTATIVE, POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.scalars import load_int, number
 from jitlang.tensor.kernels.tensors import release
 from jitlang.tensor.layout import BOOL, INT64, NUMBER, TensorImpl
@@ -208,10 +209,10 @@ unary("neg", a.neg, "-self.", dtypes=NUMERIC, alias=("negative",))
 unary("abs", a.absolute, "The magnitude.", dtypes=NUMERIC, special=True, alias=("absolute",))
 unary("positive", a.identity, "self, as a new tensor.", dtypes=NUMERIC, inplace=False)
 unary("sign", _every(a.sign, a.identity), "-1, 0 or 1.", dtypes=NUMERIC, alias=("sgn",))
-for _name, _op, _doc in (("floor", a.floor, "Rounds down."), ("ceil", a.ceil, "Rounds up."), ("trunc", a.trunc, "Cuts the fraction off.")):
-    unary(_name, {"f": _op, "i": a.identity, "u": a.identity}, _doc, dtypes=NUMERIC, special=True, alias=("fix",) if _name == "trunc" else ())
-unary("round", {"f": a.round_even, "i": a.identity, "u": a.identity}, "Rounds to the nearest whole number, halves to even.", dtypes=NUMERIC, special=True)
-unary("frac", {"f": a.frac}, "The fraction.")
+for _name, _doc in (("floor", "Rounds down."), ("ceil", "Rounds up."), ("trunc", "Cuts the fraction off.")):
+    unary(_name, {"f": ELEMENTARY[_name], "i": a.identity, "u": a.identity}, _doc, dtypes=NUMERIC, special=True, alias=("fix",) if _name == "trunc" else ())
+unary("round", {"f": ELEMENTARY["round"], "i": a.identity, "u": a.identity}, "Rounds to the nearest whole number, halves to even.", dtypes=NUMERIC, special=True)
+unary("frac", {"f": ELEMENTARY["frac"]}, "The fraction.")
 unary("bitwise_not", {"i": a.bit_not, "u": a.bit_not, "b": a.flip_bool}, "Inverts the bits.", dtypes=(*INTS, "bool"), alias=("__invert__",))
 unary("logical_not", _every(a.logical_not), "Whether it is zero.", RESULT_BOOL, dtypes=ALL)
 for _name, _op, _doc in (

@@ -116,3 +116,54 @@ def is_none(kind: Type, value: Any) -> bool | None:
     if value is None:
         return True
     return None if isinstance(kind, OptionalType) else False
+
+
+def created(dtype_at: int, default: DType | None, rank: Callable[[Sequence[Type], Sequence[Any]], int | None]) -> Rule:
+    """Of functions that make tensors: the dtype is argument `dtype_at` (`default` where it is None)."""
+
+    def infer(types: Sequence[Type], constants: Sequence[Any]) -> list[Type]:
+        return [TensorType(dtype_of(constants[dtype_at], default), rank(types, constants))]
+
+    return infer
+
+
+def length_of(at: int) -> Callable[[Sequence[Type], Sequence[Any]], int | None]:
+    """The length of a constant list argument."""
+
+    def rank(_: Sequence[Type], constants: Sequence[Any]) -> int | None:
+        value = constants[at]
+        return len(value) if isinstance(value, list | tuple) else None
+
+    return rank
+
+
+def fixed(count: int) -> Callable[[Sequence[Type], Sequence[Any]], int | None]:
+    """A rank that is always the same."""
+    return lambda _types, _constants: count
+
+
+def like(dtype_at: int) -> Rule:
+    """Of ``…_like``: the first argument's rank and, unless `dtype_at` names another, dtype."""
+
+    def infer(types: Sequence[Type], constants: Sequence[Any]) -> list[Type]:
+        first = types[0]
+        if not isinstance(first, TensorType):
+            return [TENSOR]
+        return [TensorType(dtype_of(constants[dtype_at], first.dtype), first.rank)]
+
+    return infer
+
+
+def converted(dtype_at: int) -> Rule:
+    """The first argument's rank in the dtype that argument `dtype_at` names."""
+    return like(dtype_at)
+
+
+def in_dtype(dtype: DType) -> Rule:
+    """The first argument's rank, always in one dtype."""
+
+    def infer(types: Sequence[Type], _: Sequence[Any]) -> list[Type]:
+        first = types[0]
+        return [TensorType(dtype, first.rank if isinstance(first, TensorType) else None)]
+
+    return infer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import types as pytypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jitlang.errors import CompileError
@@ -29,8 +29,10 @@ from jitlang.types import (
     VOID,
     ArrayType,
     Machine,
+    OptionalType,
     Pointer,
     StructType,
+    TupleType,
     Type,
 )
 
@@ -263,13 +265,21 @@ def _layout(type: Type) -> tuple[int, int]:
         size, align = _layout(type.element)
         return size * type.length, align
     if isinstance(type, StructType):
-        at, align = 0, 1
-        for field in type.fields.values():
-            size, a = _layout(field)
-            at = (at + a - 1) // a * a + size
-            align = max(align, a)
-        return (at + align - 1) // align * align, align
+        return _fields_layout(type.fields.values())
+    if isinstance(type, TupleType):
+        return _fields_layout(type.elements or (U8,))
+    if isinstance(type, OptionalType):
+        return _fields_layout((B1, type.element))
     raise TypeError(f"{type} has no layout")
+
+
+def _fields_layout(fields: Iterable[Type]) -> tuple[int, int]:
+    at, align = 0, 1
+    for field in fields:
+        size, a = _layout(field)
+        at = (at + a - 1) // a * a + size
+        align = max(align, a)
+    return (at + align - 1) // align * align, align
 
 
 def offset_of(type: StructType, name: str) -> int:

@@ -10,12 +10,12 @@ from jitlang.codegen.function import FunctionBuilder, Managed, lowering
 from jitlang.codegen.llvm_types import quote
 from jitlang.codegen.module import CPU, Module, Target
 from jitlang.codegen.records import field, record_error
-from jitlang.codegen.script import scalars  # noqa: F401  enters the native meanings of scalars
+from jitlang.codegen.script import containers, dicts, host_calls, objects, scalars, strings  # noqa: F401  enter the native meanings of rows
+from jitlang.codegen.script.managed import MANAGED
 from jitlang.ir.graph import Graph, Node, Program
 from jitlang.types import NONE
 
 RECURSION = "maximum recursion depth exceeded"
-MANAGED: list[Managed] = []  # the script types' ownership, entered by `jitlang.codegen.script.managed`
 
 
 def symbol_of(name: str) -> str:

@@ -1,8 +1,8 @@
 """IR to bytecode, one function at a time.
 
 In: a Graph and the Program it belongs to. Out: `Bytecode`. Control flow becomes jumps; what a block's end carries to the outputs of
-an If or Region or round a loop becomes a parallel move; `jitlang.interpreter.allocation` then gives every value a register and makes
-most moves vanish. Constants stand in registers behind the others, so every operand of every instruction may be one.
+an If or Region or round a loop becomes a parallel move; `jitlang.interpreter.assembler` then gives every value a register, and most
+moves vanish. Constants stand in registers behind the others, so every operand of every instruction may be one.
 """
 
 from __future__ import annotations
@@ -12,38 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitlang.errors import IRError
-from jitlang.interpreter.allocation import Allocation, Step, allocate, sequence_moves
-from jitlang.interpreter.bytecode import Bytecode, Function, Instruction, Landing, Loop, instruction, verify
+from jitlang.interpreter.assembler import MOVES, Assembler, Label, OpenLoop
+from jitlang.interpreter.bytecode import Bytecode, Function
 from jitlang.interpreter.meaning import exception_class, object_class, operator_callable, python_class, tuple_class
 from jitlang.interpreter.opcodes import BY_NAME, specialised
-from jitlang.interpreter.osr import RETURNED, Plan, plan
+from jitlang.interpreter.osr import plan
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
 from jitlang.ir.rows import row_of
-from jitlang.source import SourceRange
-from jitlang.types import ClassType, TupleType
-
-Label = int
-MOVES = "MOVES"  # the parallel move; exists only in here
-
-
-@dataclasses.dataclass
-class _Item:
-    """An instruction before allocation: registers are virtual, jump targets are labels; registers below 0 are constants."""
-
-    name: str
-    operands: tuple[Any, ...]
-    where: SourceRange | None
-    depth: int
-
-    def registers(self, kinds: str) -> list[int]:
-        """The virtual registers among the operands of these kinds."""
-        if self.name == MOVES:
-            return [r for r in self.operands[0 if kinds == "duD" else 1] if r >= 0]
-        found: list[int] = []
-        for kind, operand in zip(BY_NAME[self.name].kinds, self.operands, strict=True):
-            if kind in kinds:
-                found.extend(operand if kind in "DS" else (operand,))
-        return [r for r in found if r >= 0]
+from jitlang.types import BOOL, ClassType, TupleType
 
 
 @dataclasses.dataclass
@@ -54,16 +30,6 @@ class _Exit:
     end: Label
     carried: list[int] = dataclasses.field(default_factory=list)
     again: Label = -1
-
-
-@dataclasses.dataclass
-class _Open:
-    """A loop being compiled."""
-
-    node: Node
-    head: Label
-    end: Label
-    plan: Plan
 
 
 def list_of(values: tuple[Any, ...]) -> list[Any]:
@@ -93,66 +59,12 @@ def compile_graph(graph: Graph, program: Program) -> Bytecode:
     return _Compiler(graph, program).compile()
 
 
-class _Compiler:
+class _Compiler(Assembler):
     def __init__(self, graph: Graph, program: Program) -> None:
-        self.graph = graph
+        super().__init__(graph)
         self.program = program
-        self.items: list[_Item] = []
-        self.labels: list[int] = []  # the position of each label
-        self.count = 0
-        self.register: dict[Value, int] = {}
-        self.constants: list[Any] = []
-        self.constant_of: dict[tuple[type, str], int] = {}
         self.exits: dict[Node, _Exit] = {}
-        self.loops: list[_Open] = []
-        self.terminators: dict[Node, int] = {}
-        self.epilogue: tuple[int, int] = (-1, -1)
-        self.placed = -1  # where the last label was placed
-        self.depth = 0
-        self.where: SourceRange | None = graph.range
-
-    # ---- registers, labels, instructions
-
-    def fresh(self) -> int:
-        self.count += 1
-        return self.count - 1
-
-    def define(self, value: Value) -> int:
-        self.register[value] = self.fresh()
-        return self.register[value]
-
-    def read(self, value: Value) -> int:
-        try:
-            return self.register[value]
-        except KeyError:
-            raise IRError(f"{self.graph.name}: %{value.name} is used where it is not defined") from None
-
-    def reads(self, values: Sequence[Value]) -> tuple[int, ...]:
-        return tuple(map(self.read, values))
-
-    def constant(self, value: Any) -> int:
-        """The (negative) register of a constant; equal scalars share one."""
-        key = (type(value), repr(value))
-        if isinstance(value, int | float | str | bool | None) and key in self.constant_of:
-            return self.constant_of[key]
-        self.constants.append(value)
-        self.constant_of[key] = -len(self.constants)
-        return -len(self.constants)
-
-    def label(self) -> Label:
-        self.labels.append(-1)
-        return len(self.labels) - 1
-
-    def place(self, label: Label) -> None:
-        self.labels[label] = len(self.items)
-        self.placed = len(self.items)
-
-    def emit(self, name: str, *operands: Any) -> None:
-        self.items.append(_Item(name, operands, self.where, self.depth))
-
-    def move(self, targets: Sequence[int], sources: Sequence[int]) -> None:
-        if targets:
-            self.emit(MOVES, tuple(targets), tuple(sources))
+        self.deferred: set[Node] = set()  # Ifs that are part of the condition of the next one
 
     # ---- the function
 
@@ -160,13 +72,7 @@ class _Compiler:
         for param in self.graph.params:
             self.define(param)
         self.block(self.graph.block)
-        if self.loops:
-            # Where a loop that ran as native code and returned from the function goes on; nothing else leads here.
-            self.epilogue = (len(self.items), self.fresh())
-            self.emit("RETURN", self.epilogue[1])
-        code = self.assemble(allocate(self.steps(), self.count, len(self.graph.params)))
-        verify(code)
-        return code
+        return self.assembled()
 
     def block(self, block: Block) -> None:
         for node in block.nodes:
@@ -259,6 +165,9 @@ class _Compiler:
 
     def branch(self, condition: Value, otherwise: Label) -> None:
         """Goes on if `condition` holds, else to `otherwise`; a comparison just emitted becomes one with the branch."""
+        if condition.node is not None and condition.node in self.deferred:
+            self.short_circuit(condition.node, otherwise)
+            return
         register = self.read(condition)
         last = self.items[-1] if self.items else None
         alone = last is not None and last.name != MOVES and self.placed != len(self.items) and len(condition.uses) == 1
@@ -268,7 +177,28 @@ class _Compiler:
         else:
             self.emit("JUMP_UNLESS", register, otherwise)
 
+    def short_circuit(self, node: Node, otherwise: Label) -> None:
+        """The branch on an ``and`` or ``or`` in the form of an If, without its value."""
+        literal = _short_circuit(node)
+        reached = self.label()
+        if literal:  # or: the first operand decides if it is true
+            second = self.label()
+            self.branch(node.inputs[0], second)
+            self.emit("JUMP", reached)
+            self.place(second)
+        else:
+            self.branch(node.inputs[0], otherwise)
+        rest = node.blocks[1 if literal else 0]
+        for inner in rest.nodes[:-1]:
+            self.where = inner.range or self.where
+            self.node(inner)
+        self.branch(rest.terminator.inputs[0], otherwise)
+        self.place(reached)
+
     def if_(self, node: Node) -> None:
+        if _short_circuit(node) is not None and _is_next_condition(node):
+            self.deferred.add(node)
+            return
         otherwise = self.label()
         self.branch(node.inputs[0], otherwise)
         way = self.open(node)
@@ -299,7 +229,7 @@ class _Compiler:
         empty, head = self.label(), self.label()
         self.move(carried, self.reads(initial))
         self.emit("FOR_PREPARE", index, self.reads([start, stop, step]), empty)
-        self.loops.append(_Open(node, head, way.end, plan(node)))
+        self.loops.append(OpenLoop(node, head, way.end, plan(node)))
         number = len(self.loops) - 1
         self.depth += 1
         self.place(head)
@@ -321,7 +251,7 @@ class _Compiler:
         way.carried, way.again = [self.define(param) for param in body.params], self.label()
         self.move(way.carried, self.reads(node.inputs))
         head = self.label()
-        self.loops.append(_Open(node, head, way.end, plan(node)))
+        self.loops.append(OpenLoop(node, head, way.end, plan(node)))
         number = len(self.loops) - 1
         self.depth += 1
         self.place(head)
@@ -369,79 +299,36 @@ class _Compiler:
     def unreachable(self, _: Node) -> None:
         self.emit("RAISE", SystemError, self.constant("control reached a place that it cannot reach"))
 
-    # ---- allocation and assembly
 
-    def steps(self) -> list[Step]:
-        return [self.step(index, item) for index, item in enumerate(self.items)]
-
-    def step(self, index: int, item: _Item) -> Step:
-        if item.name == MOVES:
-            copies = [(d, s) for d, s in zip(*item.operands, strict=True) if s >= 0]
-            return Step(item.registers("duD"), item.registers("usS"), (index + 1,), True, copies, item.depth)
-        row = BY_NAME[item.name]
-        reads = item.registers("usS")
-        successors = [] if row.ends else [index + 1]
-        for kind, operand in zip(row.kinds, item.operands, strict=True):
-            if kind == "j":
-                successors.append(self.labels[operand])
-            elif kind == "l":
-                # The loop may be taken out here: what it needs must be in its registers.
-                successors.append(self.labels[self.loops[operand].head])
-                reads += [r for r in map(self.read, self.loops[operand].plan.inputs) if r >= 0]
-        return Step(item.registers("duD"), reads, successors, depth=item.depth)
-
-    def assemble(self, allocation: Allocation) -> Bytecode:
-        registers = max([len(self.graph.params), *(r + 1 for r in allocation.real)])
-
-        def fixed(register: int) -> int:
-            return allocation.real[register] if register >= 0 else registers - register - 1
-
-        starts: list[int] = []
-        out: list[tuple[str, tuple[Any, ...]]] = []
-        places: list[SourceRange | None] = []
-        for item, alive in zip(self.items, allocation.after, strict=True):
-            starts.append(len(out))
-            if item.name == MOVES:
-                wanted = [(fixed(d), fixed(s)) for d, s in zip(*item.operands, strict=True) if alive >> d & 1]
-                out.extend((name, (d, s)) for name, d, s in sequence_moves(wanted))
-            else:
-                out.append((item.name, item.operands))
-            places.extend([item.where] * (len(out) - len(places)))
-        positions = [starts[position] if 0 <= position < len(starts) else -1 for position in self.labels]
-        instructions = [_finished(name, operands, fixed, positions) for name, operands in out]
-        code = Bytecode(self.graph, len(self.graph.params), registers, self.constants, instructions, places, [])
-        code.loops = [self.loop(entry, allocation, fixed, starts) for entry in self.loops]
-        code.registers_of = {value: fixed(register) for value, register in self.register.items()}
-        return code
-
-    def loop(self, entry: _Open, allocation: Allocation, fixed: Callable[[int], int], starts: list[int]) -> Loop:
-        landings: list[Landing] = []
-        for code, resume in enumerate(entry.plan.resumes):
-            if code == RETURNED:
-                at, register = self.epilogue
-                landings.append(Landing(starts[at], [(fixed(register), slot) for slot in resume.slots]))
-                continue
-            at = self.labels[entry.end] if resume.terminator is None else self.terminators[resume.terminator]
-            alive = allocation.before[at]
-            found = [(self.register[value], slot) for value, slot in zip(resume.values, resume.slots, strict=True)]
-            # A value that nothing reads there has no register of its own, and a constant is where it always is.
-            landings.append(Landing(starts[at], [(fixed(r), slot) for r, slot in found if r >= 0 and alive >> r & 1]))
-        inputs = [fixed(self.register[value]) for value in entry.plan.inputs]
-        return Loop(entry.node, starts[self.labels[entry.head]], inputs, landings)
+def _short_circuit(node: Node) -> bool | None:
+    """Whether an If has the form of ``a or b`` (True) or ``a and b`` (False); None if of neither."""
+    if len(node.outputs) != 1 or node.output.type != BOOL:
+        return None
+    for block, literal in ((node.blocks[0], True), (node.blocks[1], False)):
+        other = node.blocks[1 if literal else 0]
+        end, value = block.terminator, block.terminator.inputs[:1]
+        plain = all(n.kind in ("prim::Constant", "prim::yield") for n in block.nodes) and end.kind == other.terminator.kind == "prim::yield"
+        if plain and value[0].is_constant and bool(value[0].constant) == literal:
+            return literal
+    return None
 
 
-def _finished(name: str, operands: tuple[Any, ...], fixed: Callable[[int], int], positions: list[int]) -> Instruction:
-    if name in ("MOVE", "SWAP"):
-        return instruction(name, *operands)
-    final: list[Any] = []
-    for kind, operand in zip(BY_NAME[name].kinds, operands, strict=True):
-        if kind in "dsu":
-            final.append(fixed(operand))
-        elif kind in "DS":
-            final.append(tuple(map(fixed, operand)))
-        else:
-            final.append(positions[operand] if kind == "j" else operand)
-    return instruction(name, *final)
+def _is_next_condition(node: Node) -> bool:
+    """Whether the node's only output is read once, as the condition of the If that follows it."""
+    assert node.block is not None
+    following = node.block.nodes[node.block.nodes.index(node) + 1 :][:1]
+    uses = node.output.uses
+    if len(uses) != 1 or not following:
+        return False
+    reader = following[0]
+    if uses[0].node is not reader:
+        return False
+    return reader.kind == "prim::If" or (reader.kind == "prim::yield" and _feeds_condition(node.block))
+
+
+def _feeds_condition(block: Block) -> bool:
+    owner = block.owner
+    return isinstance(owner, Node) and owner.kind == "prim::If" and _short_circuit(owner) is not None and _is_next_condition(owner)
 
 
 _HANDLERS: dict[str, Callable[[_Compiler, Node], None]] = {

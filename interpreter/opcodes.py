@@ -82,7 +82,7 @@ def _arithmetic(name: str, sign: str, weight: int) -> Iterator[Opcode]:
     doc = f"`{sign}` of ints; OverflowError outside 64 bits"
     yield Opcode(f"{name}_INT", "d s s", f"V = R[B] {sign} R[C]\n{_CHECK}", doc, weight, _rows(kind, "int"))
     also = "float str list" if name == "ADD" else "float"
-    yield Opcode(name, "d s s", f"R[A] = R[B] {sign} R[C]", f"`{sign}` that cannot overflow", weight // 2, _rows(kind, also))
+    yield Opcode(name, "d s s", f"R[A] = R[B] {sign} R[C]", f"`{sign}` that cannot overflow", weight // 3, _rows(kind, also))
 
 
 def _comparison(name: str, sign: str, weight: int) -> Iterator[Opcode]:
@@ -113,18 +113,18 @@ R[A] = V"""
 _COUNT = "\n{0}C.count -= 1\n{0}if C.count < 0: PC = C.enter(R)"
 
 OPCODES: tuple[Opcode, ...] = (
-    Opcode("MOVE", "d s", "R[A] = R[B]", "copies a register", 80),
+    Opcode("MOVE", "d s", "R[A] = R[B]", "copies a register", 40),
     Opcode("SWAP", "u u", "R[A], R[B] = R[B], R[A]", "exchanges two registers", 5),
     # jumps
     Opcode("JUMP", "j", "PC = A", "goes on at A; costs nothing, because linking removes it", 1, ends=True),
     Opcode("JUMP_IF", "s j", "if R[A]: PC = B", "branches if true", 15),
-    Opcode("JUMP_UNLESS", "s j", "if not R[A]: PC = B", "branches if false", 25),
-    *_comparison("LT", "<", 60),
-    *_comparison("LE", "<=", 30),
-    *_comparison("GT", ">", 30),
-    *_comparison("GE", ">=", 30),
-    *_comparison("EQ", "==", 60),
-    *_comparison("NE", "!=", 40),
+    Opcode("JUMP_UNLESS", "s j", "if not R[A]: PC = B", "branches if false", 40),
+    *_comparison("LT", "<", 45),
+    *_comparison("LE", "<=", 20),
+    *_comparison("GT", ">", 20),
+    *_comparison("GE", ">=", 18),
+    *_comparison("EQ", "==", 40),
+    *_comparison("NE", "!=", 28),
     Opcode("IS_NONE", "d s", "R[A] = R[B] is None", "whether an Optional is empty", 5, ("py::is_none",), branch="UNLESS_NONE"),
     Opcode("UNLESS_NONE", "s j", "if R[A] is not None: PC = B", "branches if an Optional holds a value", 8),
     Opcode("NOT", "d s", "R[A] = not R[B]", "`not` of a bool", 8, ("py::not",), branch="JUMP_IF"),
@@ -141,18 +141,18 @@ OPCODES: tuple[Opcode, ...] = (
         counting="FOR_NEXT_COUNTING",
     ),
     Opcode("FOR_NEXT_COUNTING", "u s l", "V = R[A] + 1\nif V < R[B]:\n    R[A] = V\n    PC = C.head" + _COUNT.format("    "), "FOR_NEXT that counts", 70),
-    Opcode("FOR_STEP", "u S l", _FOR_STEP.format("C"), "next iteration of range(…, X, Y), B = (X, Y)", 10, counting="FOR_STEP_COUNTING"),
-    Opcode("FOR_STEP_COUNTING", "u S l", _FOR_STEP.format("C.head") + _COUNT.format("    "), "FOR_STEP that counts", 10),
+    Opcode("FOR_STEP", "u S l", _FOR_STEP.format("C"), "next iteration of range(…, X, Y), B = (X, Y)", 32, counting="FOR_STEP_COUNTING"),
+    Opcode("FOR_STEP_COUNTING", "u S l", _FOR_STEP.format("C.head") + _COUNT.format("    "), "FOR_STEP that counts", 32),
     Opcode("LOOP", "k k l", "PC = C", "next iteration of a while loop", 1, counting="LOOP_COUNTING", ends=True),
     Opcode("LOOP_COUNTING", "k k l", "PC = C.head" + _COUNT.format(""), "LOOP that counts", 40, ends=True),
     # numbers
-    *_arithmetic("ADD", "+", 140),
-    *_arithmetic("SUB", "-", 40),
-    *_arithmetic("MUL", "*", 40),
+    *_arithmetic("ADD", "+", 150),
+    *_arithmetic("SUB", "-", 35),
+    *_arithmetic("MUL", "*", 45),
     Opcode("TRUEDIV", "d s s", "R[A] = R[B] / R[C]", "`/`; ZeroDivisionError", 10, _rows("truediv", "int float")),
-    Opcode("FLOORDIV_INT", "d s s", f"V = R[B] // R[C]\n{_CHECK}", "`//` of ints; ZeroDivisionError, OverflowError", 24, _rows("floordiv", "int")),
+    Opcode("FLOORDIV_INT", "d s s", f"V = R[B] // R[C]\n{_CHECK}", "`//` of ints; ZeroDivisionError, OverflowError", 20, _rows("floordiv", "int")),
     Opcode("FLOORDIV", "d s s", "R[A] = R[B] // R[C]", "`//` of floats; ZeroDivisionError", 5, _rows("floordiv", "float")),
-    Opcode("MOD", "d s s", "R[A] = R[B] % R[C]", "`%` of numbers; ZeroDivisionError", 45, _rows("mod", "int float")),
+    Opcode("MOD", "d s s", "R[A] = R[B] % R[C]", "`%` of numbers; ZeroDivisionError", 50, _rows("mod", "int float")),
     Opcode("NEG_INT", "d s", f"V = -R[B]\n{_CHECK}", "`-` of an int; OverflowError", 5, _rows("neg", "int")),
     Opcode("NEG", "d s", "R[A] = -R[B]", "`-` of a float", 5, _rows("neg", "float")),
     _bits("AND", "&"),
@@ -161,8 +161,8 @@ OPCODES: tuple[Opcode, ...] = (
     Opcode("RSHIFT", "d s s", "R[A] = R[B] >> R[C]", "`>>` of ints; ValueError for a negative count", 8, _rows("rshift", "int")),
     Opcode("FLOAT", "d s", "R[A] = float(R[B])", "int or bool to float", 10, _rows("float", "int bool")),
     # containers and objects
-    Opcode("GET_ITEM", "d s s", "R[A] = R[B][R[C]]", "an element; IndexError, KeyError", 80, _rows("getitem", "list str dict")),
-    Opcode("SET_ITEM", "s s s", "R[A][R[B]] = R[C]", "changes an element; IndexError", 40, _rows("setitem", "list dict")),
+    Opcode("GET_ITEM", "d s s", "R[A] = R[B][R[C]]", "an element; IndexError, KeyError", 150, _rows("getitem", "list str dict")),
+    Opcode("SET_ITEM", "s s s", "R[A][R[B]] = R[C]", "changes an element; IndexError", 75, _rows("setitem", "list dict")),
     Opcode("APPEND", "s s", "R[A].append(R[B])", "adds an element to a list", 12, ("py::append",)),
     Opcode("LEN", "d s", "R[A] = len(R[B])", "the number of elements", 15, _rows("len", "list str dict")),
     Opcode("TUPLE", "d S", "R[A] = B(R)", "makes a tuple", 10),
@@ -173,11 +173,11 @@ OPCODES: tuple[Opcode, ...] = (
     Opcode("SET_ATTRIBUTE", "s k s", "setattr(R[A], B, R[C])", "writes an attribute", 8),
     # operators and functions
     Opcode("APPLY_1", "d f s", "R[A] = B(R[C])", "an operator of one argument", 25),
-    Opcode("APPLY", "d f S", "R[A] = B(*C(R))", "any operator", 40),
+    Opcode("APPLY", "d f S", "R[A] = B(*C(R))", "any operator", 45),
     Opcode("APPLY_MANY", "D f S", "for X, Y in zip(A, B(*C(R)), strict=True): R[X] = Y", "an operator with several results", 3),
     Opcode("CALL", "d g S", _CALL, "calls a function of the program, as native code where there is some; RecursionError", 18, counting="CALL_COUNTING"),
     Opcode("CALL_COUNTING", "d g S", "B.count -= 1\nif B.count < 0: B.offer()\n" + _CALL, "CALL that counts", 18),
-    Opcode("RETURN", "s", _RETURN, "leaves the function", 22, ends=True),
+    Opcode("RETURN", "s", _RETURN, "leaves the function", 28, ends=True),
     Opcode("RAISE", "k s", "raise A(R[B])", "raises an exception of class A with a message", 2, ends=True),
 )
 

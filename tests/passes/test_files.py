@@ -136,7 +136,8 @@ def test_file(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_no_pipeline_changes_an_outcome(path: Path) -> None:
     file = read_ir_file(path)
-    for pipeline in [*PASSES, 1, 2, "unroll(max_trips=100,max_nodes=2000),exits,carried,cse,licm,dce"]:
+    pipelines: list[str | int] = [*PASSES, 1, 2, "unroll(max_trips=100,max_nodes=2000),exits,carried,cse,licm,dce"]
+    for pipeline in pipelines:
         program = file.program()
         run_pipeline(program, pipeline)
         verify_program(program)

@@ -214,7 +214,10 @@ def outcome(program: Program, arguments: tuple[Any, ...]) -> str:
 def arguments_of(seed: int) -> list[tuple[Any, ...]]:
     choose = random.Random(seed)
     shared = [choose.randint(-2, 4) for _ in range(choose.randint(0, 4))]
-    pick = lambda kind: choose.choice(CONSTANTS[kind])  # noqa: E731
+
+    def pick(kind: Type) -> Any:
+        return choose.choice(CONSTANTS[kind])
+
     return [(pick(INT), pick(FLOAT), pick(BOOL), shared, shared), (pick(INT), pick(FLOAT), pick(BOOL), [1, 2, 3], [0])]
 
 

@@ -197,7 +197,8 @@ def exponential_unit(x: Any, high: Any, low: Any) -> Any:
     if T is f32:
         n, m = exp_short(f64(clamp(x, f32(-30.0), f32(0.0))))
         s = power_of_two(n, f64(0.0))
-        return f32(fma(s, m, s - 1.0) * (f64(high) + f64(low)))
+        y = f32(fma(s, m, s - 1.0) * (f64(high) + f64(low)))
+        return select(x == 0.0, x * high, y)
     h, e = expm1_pair(clamp(x, f64(-60.0), f64(0.0)), f64(0.0))
     h, e = multiply2(h + h, e + e, T(high), T(low))
     return select(x > -1e-20, x * high, h + e)

@@ -88,7 +88,7 @@ def erf(x: Any) -> Any:
         s = power_of_two(n, x)
         y, t = fast_two_sum(f32(1.0), -h * s)
         far = y + fma(fma(h, e + tl, -low), s, t)
-        return select(a < 0.8, near, copysign(far, x))
+        return copysign(select(a < 0.8, near, far), x)
     h, low = erf_near(x)
     n, g, e = erfc_far(clamp(a, f64(0.5), f64(6.0)), f64(0.0))
     s = power_of_two(n, x)

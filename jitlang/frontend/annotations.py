@@ -155,6 +155,8 @@ def _generic(annotation: Any, origin: Any, args: tuple[Any, ...], scope: Mapping
         return annotation_type(args[0], scope)
     if origin is tuple:
         return _tuple(args, scope)
+    if any(origin is a for a in _ANYTHING):
+        return None
     inner = [annotation_type(a, scope) for a in args]
     found: list[Type] = [t for t in inner if t is not None]
     if origin in (list, dict, set, frozenset) and len(found) != len(inner):
@@ -165,7 +167,7 @@ def _generic(annotation: Any, origin: Any, args: tuple[Any, ...], scope: Mapping
         return DictType(*found) if len(found) == 2 else None
     if origin in (set, frozenset):
         return SetType(found[0])
-    if any(origin is a for a in _ANYTHING) or getattr(origin, "__module__", "") in ("collections.abc", "typing"):
+    if getattr(origin, "__module__", "") in ("collections.abc", "typing"):
         return None
     if isinstance(origin, type):  # a user's generic class
         return _class(origin)

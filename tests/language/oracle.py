@@ -102,7 +102,7 @@ def check(function: Callable[..., Any], *args: Any, messages: bool = False) -> A
         assert same(got.value, wanted.value), shown
         assert got.printed == wanted.printed, shown
         assert all(map(same, got.args, wanted.args)), shown
-        if messages:
+        if messages and wanted.raised != "AssertionError":  # pytest rewrites the assertions of a test module
             assert got.message == wanted.message, shown
     return wanted.value
 

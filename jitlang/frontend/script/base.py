@@ -18,7 +18,7 @@ from jitlang.frontend.annotations import general, is_named_tuple, join_container
 from jitlang.frontend.emitter import Emitter, Left, Result, Static, Target, Widen
 from jitlang.frontend.liveness import stores
 from jitlang.frontend.script.match import Match, constant_of, match
-from jitlang.ir.graph import Graph, Node, Value
+from jitlang.ir.graph import Block, Graph, Node, Value
 from jitlang.registry import Operator, overloads
 from jitlang.schema import MISSING
 from jitlang.source import Source
@@ -61,6 +61,7 @@ class ScriptBase(Emitter):
         self.lookup = lookup
         self.temporaries = 0
         self.cells: dict[int, Value] = {}
+        self.header = Block(graph)
 
     # ---- declared here, defined by the parts above ----------------------------------------------------------------
 
@@ -290,34 +291,22 @@ class ScriptBase(Emitter):
     def container_constant(self, value: list[Any] | dict[Any, Any], what: str) -> Value:
         """A list or dict of the module, as it is now; built once, at the function's start."""
         known = self.cells.get(id(value))
-        if known is not None and known.node is not None and known.node.block is self.graph.block:
-            return known
-        here = self.block
-        before = len(self.graph.block.nodes)
-        self.block = self.graph.block
-        try:
-            if isinstance(value, list):
-                made = self.list_of([self.materialise(Static(v), what) for v in value])
-            else:
-                made = self.dict_of([(self.materialise(Static(k), what), self.materialise(Static(v), what)) for k, v in value.items()])
-        finally:
-            self.block = here
-        nodes = self.graph.block.nodes
-        added = nodes[before:]
-        del nodes[before:]
-        nodes[self.prologue() : self.prologue()] = added
-        self.cells[id(value)] = made
-        self.unit.keep(value)
-        return made
+        if known is None:
+            with self.inside(self.header):
+                if isinstance(value, list):
+                    known = self.list_of([self.materialise(Static(v), what) for v in value])
+                else:
+                    known = self.dict_of([(self.materialise(Static(k), what), self.materialise(Static(v), what)) for k, v in value.items()])
+            self.cells[id(value)] = known
+            self.unit.keep(value)
+        return known
 
-    def prologue(self) -> int:
-        """Where in the function's block constants of the module go: behind those already there."""
-        nodes, at = self.graph.block.nodes, 0
-        made = {id(v.node) for v in self.cells.values()}
-        for index, node in enumerate(nodes):
-            if id(node) in made:
-                at = index + 1
-        return at
+    def finish(self) -> None:
+        """Puts the constants of the module in front of the function's body."""
+        for node in self.header.nodes:
+            node.block = self.graph.block
+        self.graph.block.nodes[:0] = self.header.nodes
+        self.header.nodes = []
 
     def tuple_of(self, parts: Sequence[Value]) -> Value:
         """(a, b, …)."""
@@ -434,6 +423,9 @@ class ScriptBase(Emitter):
         if node.kind in ("prim::List", "prim::Dict", "prim::Uninitialized"):
             inner = _inner_types(type)
             if not all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(node.inputs)):
+                return False
+        elif node.kind in ("py::getitem", "py::setdefault", "py::pop"):
+            if not self.settle(node.inputs[0], _holding(node.inputs[0].type, type)):
                 return False
         elif node.kind == "prim::If":
             at = node.outputs.index(value)
@@ -582,6 +574,10 @@ class OverflowConstantError(ScriptTypeError, OverflowError):
     """An integer literal outside 64 bits."""
 
 
+class Callee:
+    """A callable at compile time that is no Python function: a nested function, a method not called yet."""
+
+
 class RangeValue:
     """A ``range`` at compile time: three INT values."""
 
@@ -626,6 +622,11 @@ def settles(given: Type, type: Type) -> bool:
     return False
 
 
+def _holding(container: Type, element: Type) -> Type:
+    """The type of a list or dict whose elements have a type."""
+    return ListType(element) if isinstance(container, ListType) else DictType(container.key, element) if isinstance(container, DictType) else container
+
+
 def _inner_types(type: Type) -> tuple[Type, ...]:
     return type.children()
 
@@ -656,4 +657,4 @@ def walrus_names(*nodes: ast.AST | None) -> list[str]:
     return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))
 
 
-__all__ = ["MISSING", "Node", "Parts", "RangeValue", "ScriptBase", "describe", "show_static", "walrus_names"]
+__all__ = ["MISSING", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "describe", "show_static", "walrus_names"]

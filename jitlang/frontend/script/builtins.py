@@ -608,6 +608,12 @@ class Builtins(Strings):
         self.set_attribute(self.value(positional[0], "the object"), self.literal(positional[1]), positional[2])
         return self.none()
 
+    def builtin_vars(self, positional: Arguments, keywords: Keywords) -> Result:
+        value = self.one("vars", positional, keywords)
+        if not isinstance(value.type, ClassType):
+            self.type_error(f"vars() of {value.type} is not supported")
+        return Static({n: self.emit("prim::GetAttr", (value,), (t,), name=n).output for n, t in value.type.attributes.items()})
+
     def literal(self, value: Result) -> str:
         """A str known at compile time."""
         held = self.value(value, "the name")

@@ -18,7 +18,7 @@ from jitlang.errors import CompileError, ScriptAttributeError, ScriptSyntaxError
 from jitlang.frontend.annotations import annotation_type, parameter_type
 from jitlang.frontend.emitter import Environment, Left, Result, ReturnFrame, Static, WidenResult
 from jitlang.frontend.liveness import Liveness, assigned, reads
-from jitlang.frontend.script.base import Parts, RangeValue, describe, show_static
+from jitlang.frontend.script.base import Callee, Parts, RangeValue, describe, show_static
 from jitlang.frontend.script.builtins import Builtins
 from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName
 from jitlang.frontend.script.comprehensions import GeneratorValue
@@ -47,7 +47,7 @@ from jitlang.types import (
 
 
 @dataclasses.dataclass(eq=False)
-class LocalFunction:
+class LocalFunction(Callee):
     """A nested function or lambda: its syntax, the frame it was defined in, and the names there at that time."""
 
     node: ast.FunctionDef | ast.Lambda
@@ -64,15 +64,6 @@ class LocalFunction:
         if isinstance(self.node, ast.Lambda):
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
         return self.node.body
-
-
-@dataclasses.dataclass(eq=False)
-class Overloads:
-    """A callable made of another one with leading arguments (``functools.partial``)."""
-
-    function: Any
-    positional: list[Result]
-    keywords: dict[str, Result]
 
 
 class Calls(Builtins):
@@ -148,6 +139,8 @@ class Calls(Builtins):
         """``*value`` in a call or display: a tuple, or anything whose length is known."""
         if isinstance(value, Value) and isinstance(value.type, TupleType):
             return list(self.parts_of(value))
+        if isinstance(value, Value) and value.node is not None and value.node.kind == "prim::List" and not value.uses:  # a display
+            return list(value.node.inputs)
         iterable = self.inner(value)
         if iterable.unrolled is None:
             self.type_error(f"*{what.strip(chr(39))} needs a tuple in a script: the number of arguments must be known", hint="pass the list itself")
@@ -199,6 +192,8 @@ class Calls(Builtins):
         emit = self.builtin_of(function)
         if emit is not None:
             return emit(positional, keywords)
+        if getattr(function, "__self__", None) is dict and function.__name__ == "fromkeys":
+            return self.call_method(self.dict_of([]), "fromkeys", positional, keywords)
         if isinstance(function, types.MethodType):
             return self.call_bound_method(function, positional, keywords)
         plain = unwrap(function)
@@ -453,7 +448,7 @@ class Calls(Builtins):
     def declared(self, value: Result, parameter: Parameter, name: str) -> Result:
         """An argument as its parameter takes it; functions and classes stay Static."""
         if isinstance(value, Static) and not isinstance(value.value, Parts | RangeValue):
-            if self.is_object(value.value) or isinstance(value.value, LocalFunction | LazyIterable | OperatorName | BoundMethod | BoundTensorMethod):
+            if self.is_object(value.value):
                 return value
             if isinstance(value.value, GeneratorValue):
                 return self.list_comprehension(value.value.node)
@@ -479,7 +474,9 @@ class Calls(Builtins):
     def call_bound(self, info: FunctionInfo, bound: list[Result], owner: type | None) -> Result:
         """The same, with one argument for each parameter."""
         bound = [self.value(b, "the arguments") if isinstance(b, Static) and isinstance(b.value, Parts) and all(isinstance(i, Value) for i in b.value.items) else b for b in bound]
-        if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts | LazyIterable) for b in bound):
+        if returns_function(info):
+            return self.inline_info(info, bound)
+        if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts) for b in bound):
             return self.inline_info(info, bound)
         try:
             record = self.unit.instance(info, [b.type if isinstance(b, Value) else b for b in bound], owner)
@@ -645,9 +642,20 @@ class _Scope(dict[str, Any]):
 def walk_function(statement: ast.AST) -> Any:
     """The nodes of a statement, without those of nested functions."""
     yield statement
+    if isinstance(statement, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        return
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             yield from walk_function(child)
+
+
+def returns_function(info: FunctionInfo) -> bool:
+    """Whether a function returns one that is nested in it."""
+    if isinstance(info.node, ast.Lambda):
+        return isinstance(info.node.body, ast.Lambda)
+    names = {s.name for s in info.node.body if isinstance(s, ast.FunctionDef)}
+    returned = [n.value for s in info.node.body for n in walk_function(s) if isinstance(n, ast.Return)]
+    return any(isinstance(r, ast.Lambda) or (isinstance(r, ast.Name) and r.id in names) for r in returned)
 
 
 def nonlocals(body: Sequence[ast.stmt]) -> list[str]:

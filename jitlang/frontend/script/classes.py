@@ -16,7 +16,7 @@ from typing import Any
 from jitlang.errors import ScriptAttributeError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, named_tuple_fields, named_tuple_type, parameter_type
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue
+from jitlang.frontend.script.base import Callee, Parts, RangeValue
 from jitlang.frontend.script.class_types import (
     class_type_for,
     is_open,
@@ -48,7 +48,7 @@ from jitlang.types import (
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class BoundMethod:
+class BoundMethod(Callee):
     """``value.name`` of any type but Tensor, not called yet."""
 
     value: Value
@@ -233,7 +233,7 @@ class Classes(Tensors):
 
     def is_object(self, value: Any) -> bool:
         """Whether a Python object is one that has no run-time value (a function, a class, a module)."""
-        return callable(value) or isinstance(value, types.ModuleType | enum.Enum)
+        return callable(value) or isinstance(value, types.ModuleType | enum.Enum | Callee)
 
     # ---- methods ----------------------------------------------------------------------------------------------------
 
@@ -479,7 +479,7 @@ class Classes(Tensors):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class BoundSuper:
+class BoundSuper(Callee):
     """``super().name``."""
 
     source: SuperValue
@@ -487,7 +487,7 @@ class BoundSuper:
 
 
 @dataclasses.dataclass(frozen=True)
-class OperatorName:
+class OperatorName(Callee):
     """A function of jitlang that is an operator: its kind, and the Python object."""
 
     kind: str

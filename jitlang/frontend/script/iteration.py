@@ -254,7 +254,9 @@ class Iteration(Classes):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values") and not node.args:
                 base = self.expr(node.func.value)
                 if isinstance(base, Static) and isinstance(base.value, dict):
-                    base = self.static_dict(base)
+                    if not self.has_value(base.value):
+                        return Fixed(self.part_items([(k, self.static(v)) for k, v in base.value.items()], node.func.attr))
+                    base = self.materialise(base, "the dict")
                 if isinstance(base, Value) and isinstance(base.type, OptionalType):
                     base = self.present(base, "AttributeError", f"'NoneType' object has no attribute '{node.func.attr}'")
                 if isinstance(base, Value) and isinstance(base.type, DictType):
@@ -266,17 +268,13 @@ class Iteration(Classes):
                 return self.iterate_value(self.call_value(self.attribute(base, node.func.attr), [], {}), describe(node))
             return self.iterate_value(self.expr(node), describe(node))
 
-    def static_dict(self, base: Static) -> Result:
-        """A dict of the module as a value, where it can be one."""
-        return self.materialise(base, "the dict")
-
-    def part_items(self, parts: list[tuple[str, Value]], what: str) -> list[Result]:
+    def part_items(self, parts: Sequence[tuple[Any, Result]], what: str) -> list[Result]:
         """Items, keys or values of a module dict."""
         if what == "keys":
-            return [self.constant(n) for n, _ in parts]
+            return [self.static(n) for n, _ in parts]
         if what == "values":
             return [v for _, v in parts]
-        return [Static(Parts([self.constant(n), v])) for n, v in parts]
+        return [Static(Parts([self.static(n), v])) for n, v in parts]
 
     def iterate_value(self, value: Result, what: str) -> Iterable_:
         """The iterable that a value is."""

@@ -141,6 +141,8 @@ class Subscripts(Operators):
         """Whether a list or dict of the module can be a run-time value."""
         from jitlang.frontend.annotations import type_of_value
 
+        if isinstance(held, dict) and any(isinstance(v, Value | Static) for v in held.values()):
+            return False
         return type_of_value(held) is not None
 
     def static(self, value: object) -> Result:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jitlang.errors import ScriptAttributeError
 from jitlang.frontend.emitter import Result, Static
+from jitlang.frontend.script.base import Callee
 from jitlang.frontend.script.match import constant_of
 from jitlang.frontend.script.subscripts import Subscripts
 from jitlang.ir.graph import Value
@@ -37,7 +38,7 @@ CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64
 ALIASES = {"T": "t", "mT": "mT", "element_size": "element_size"}
 
 
-class BoundTensorMethod:
+class BoundTensorMethod(Callee):
     """``tensor.method``, not called yet."""
 
     def __init__(self, value: Value, name: str) -> None:

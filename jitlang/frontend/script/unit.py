@@ -164,6 +164,7 @@ class Unit:
         emitter.locals = frozenset(assigned(body)) - frozenset(nonlocals(body)) | frozenset(env)
         emitter.where = info.where
         emitter.function_body(body, dict(env), None)
+        emitter.finish()
         _finish(graph)
         self.note_type(graph.result)
         recompute_uses(graph)

@@ -38,6 +38,7 @@ _DISALLOW_INSTANTIATION = 1 << 7
 _HAVE_VECTORCALL = 1 << 11
 _METHOD_DESCRIPTOR = 1 << 17
 _DEFAULT = 1 << 18
+_HAVE_GC = 1 << 14
 _T_PYSSIZET, _READONLY = 19, 1
 _WORD = 8
 _FREE_OBJECTS = 64
@@ -216,7 +217,9 @@ class HandleType:
         return ctypes.c_void_p.from_address(id(instance) + self.offset).value or 0
 
 
-def _handle_text(symbol: str, offset: int, free_objects: int) -> str:
+def _handle_text(symbol: str, offset: int, free_objects: int, collected: bool) -> str:
+    # A collector that comes across an object on the list of free ones would revive and drop it again.
+    untrack = "call void @PyObject_GC_UnTrack(ptr %self)" if collected else ""
     return f"""
 @type = external global ptr
 @free = internal global [{max(1, free_objects)} x ptr] zeroinitializer
@@ -224,6 +227,7 @@ def _handle_text(symbol: str, offset: int, free_objects: int) -> str:
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare void @_Py_NewReference(ptr)
 declare void @PyObject_ClearWeakRefs(ptr)
+declare void @PyObject_GC_UnTrack(ptr)
 declare ptr @PyType_GetSlot(ptr, i32)
 declare void @Py_DecRef(ptr)
 declare void @release(ptr)
@@ -255,6 +259,7 @@ fill:
 }}
 
 define void @{symbol}.dealloc(ptr %self) {{
+  {untrack}
   %wp = getelementptr i8, ptr %self, i64 {offset + _WORD}
   %weak = load ptr, ptr %wp
   %watched = icmp ne ptr %weak, null
@@ -321,7 +326,7 @@ def handle_type(
     offset = base.__basicsize__
     symbol = f"jl.handle.{name or base.__qualname__}"
     cell = host.shared_cell(f"{symbol}.type")
-    text = _handle_text(symbol, offset, free_objects)
+    text = _handle_text(symbol, offset, free_objects, bool(base.__flags__ & _HAVE_GC))
     code, _, _ = cache.cached_object([text], lambda: (text, {}), level=1, whole_package=False)
     linked = engine.link(code, [f"{symbol}.wrap", f"{symbol}.dealloc"], {"type": cell, "release": release})
     made = native_type(

@@ -62,8 +62,7 @@ def _rewrite_block(block: Block, budget: Budget, graph: Graph) -> bool:
 
 def _is_end(node: Node, block: Block) -> bool:
     """Whether control never gets past the node, and something follows it."""
-    at = block.nodes.index(node)
-    return bool(node.blocks) and not completes(node) and block.nodes[at + 1].kind != "prim::unreachable"
+    return bool(node.blocks) and not completes(node) and block.nodes[block.nodes.index(node) + 1].kind != "prim::unreachable"
 
 
 def _normal_end(block: Block, budget: Budget) -> bool:

@@ -69,6 +69,22 @@ class Rule:
         """The pattern of the rule."""
         return Pattern(self.tree.pattern)
 
+    @functools.cached_property
+    def needs(self) -> list[tuple[int, str]]:
+        """Inputs that only a node of some kind can define: a test that most nodes fail quickly."""
+        inputs = enumerate(self.tree.pattern.inputs)
+        return [(i, "prim::Constant" if isinstance(t, ConstantTree) else t.kind) for i, t in inputs if not isinstance(t, VariableTree)]
+
+    def may_match(self, node: Node) -> bool:
+        """Whether `needs` is met."""
+        for index, kind in self.needs:
+            if index >= len(node.inputs):
+                return False
+            source = node.inputs[index].node
+            if source is None or source.kind != kind:
+                return False
+        return True
+
 
 @functools.cache
 def rules() -> dict[str, list[Rule]]:
@@ -115,7 +131,7 @@ class _Rewriter:
 
     def _apply(self, rule: Rule, node: Node) -> Value | None:
         """The value that stands for the node's result now, if the rule applies."""
-        match = rule.pattern.match(node)
+        match = rule.pattern.match(node) if rule.may_match(node) else None
         if match is None or not all(self._holds(c, match, node) for c in rule.tree.conditions):
             return None
         replacement, output = rule.tree.replacement, node.output

@@ -118,7 +118,7 @@ def annotation_type(annotation: Any, scope: Mapping[str, Any] | None = None) -> 
     if isinstance(annotation, ForwardRef):
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
-        annotation = _evaluate(annotation, scope or {})
+        annotation = _evaluate(annotation, {} if scope is None else scope)
     if annotation is inspect.Parameter.empty:
         return None
     try:
@@ -136,11 +136,8 @@ def annotation_type(annotation: Any, scope: Mapping[str, Any] | None = None) -> 
 
 
 def _evaluate(text: str, scope: Mapping[str, Any]) -> Any:
-    names = dict(vars(typing))
-    names.update(vars(builtins))
-    names.update(scope)
     try:
-        return eval(text, names)  # the user's own annotation, as typing.get_type_hints evaluates it
+        return eval(text, {**vars(typing), **vars(builtins)}, scope)  # the user's own annotation, as typing.get_type_hints evaluates it
     except Exception as error:
         raise ScriptTypeError(f"the annotation '{text}' cannot be evaluated: {error}") from None
 

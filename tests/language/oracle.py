@@ -10,6 +10,7 @@ import contextlib
 import copy
 import dataclasses
 import io
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ def same(a: Any, b: Any) -> bool:
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return list(map(repr, a)) == list(map(repr, b)) and all(map(same, a.values(), b.values()))
-    if hasattr(a, "__dict__") and not callable(a):
+    if hasattr(a, "__dict__") and not isinstance(a, type | types.FunctionType):
         return same(vars(a), vars(b))
     return bool(a == b)
 

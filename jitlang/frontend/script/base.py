@@ -17,9 +17,10 @@ from jitlang.errors import ScriptNameError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type
 from jitlang.frontend.emitter import Emitter, Left, Result, Static, Target, Widen
 from jitlang.frontend.liveness import stores
+from jitlang.frontend.script.class_types import widen_attribute
 from jitlang.frontend.script.match import Match, constant_of, match
 from jitlang.ir.graph import Block, Graph, Node, Value
-from jitlang.registry import Operator, overloads
+from jitlang.registry import PURE, Operator, overloads
 from jitlang.schema import MISSING
 from jitlang.source import Source
 from jitlang.types import (
@@ -199,6 +200,9 @@ class ScriptBase(Emitter):
         inputs: list[Value] = []
         for argument, value, type in zip(row.schema.arguments, found.values, found.types, strict=True):
             inputs.append(self.argument(value, type, argument.name, argument.broadcast))
+        folded = self.folded(row, inputs)
+        if folded is not None:
+            return folded
         types = self.result_types(row, inputs, found)
         attributes = {"overload": row.schema.overload} if row.schema.overload else {}
         node = self.emit(row.kind, inputs, types, **attributes)
@@ -208,6 +212,20 @@ class ScriptBase(Emitter):
             return node.output
         fields = tuple(r.name for r in row.schema.returns)
         return self.emit("prim::Tuple", node.outputs, (TupleType(tuple(types), "", fields if all(fields) else ()),)).output
+
+    def folded(self, row: Operator, inputs: Sequence[Value]) -> Value | None:
+        """The result of a pure operator on constants, as a constant; None where it cannot be one (or raises)."""
+        if row.namespace != "py" or row.python is None or not row.has(PURE) or not all(v.is_constant for v in inputs):
+            return None
+        if len(row.schema.returns) != 1 or row.schema.returns[0].type not in (INT, FLOAT, BOOL, STR):
+            return None
+        try:
+            made = row.python(*(v.constant for v in inputs))
+        except Exception:
+            return None  # it raises at run time
+        if isinstance(made, str) and len(made) > 1000:
+            return None
+        return self.constant(made)
 
     def result_types(self, row: Operator, inputs: Sequence[Value], found: Match) -> list[Type]:
         """The types of a node's outputs, by the row's own rule or by its schema."""
@@ -434,7 +452,11 @@ class ScriptBase(Emitter):
                     return False
         elif node.kind in ("prim::TupleIndex", "prim::Tuple", "prim::Some", "prim::Cast", "prim::Unwrap"):
             return False
-        elif node.kind in ("prim::For", "prim::While", "prim::Region", "prim::Call", "prim::GetAttr"):
+        elif node.kind == "prim::GetAttr":
+            holder = node.inputs[0].type
+            if not isinstance(holder, ClassType) or not widen_attribute(holder, node.attributes["name"], type):
+                return False
+        elif node.kind in ("prim::For", "prim::While", "prim::Region", "prim::Call"):
             return False
         value.type = type
         return True
@@ -553,6 +575,9 @@ class ScriptBase(Emitter):
 
     def present(self, value: Value, cls: str, message: str) -> Value:
         """The value in an Optional; raises at run time, as Python does, if it is None."""
+        if value.type == NONE:
+            self.raise_error(cls, message)
+            raise Left
         if not isinstance(value.type, OptionalType):
             return value
         node = self.emit("prim::If", (self.op("py::is_none", value),))
@@ -622,6 +647,11 @@ def settles(given: Type, type: Type) -> bool:
     return False
 
 
+def absent(type: Type) -> bool:
+    """Whether a value of `type` may be None."""
+    return type == NONE or isinstance(type, OptionalType)
+
+
 def _holding(container: Type, element: Type) -> Type:
     """The type of a list or dict whose elements have a type."""
     return ListType(element) if isinstance(container, ListType) else DictType(container.key, element) if isinstance(container, DictType) else container
@@ -657,4 +687,4 @@ def walrus_names(*nodes: ast.AST | None) -> list[str]:
     return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))
 
 
-__all__ = ["MISSING", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "describe", "show_static", "walrus_names"]
+__all__ = ["MISSING", "absent", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "describe", "show_static", "walrus_names"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins as python
+import dataclasses
 import math
 import types
 import typing
@@ -18,7 +19,7 @@ from typing import Any
 from jitlang.errors import CompileError, ScriptAttributeError
 from jitlang.frontend.annotations import annotation_type, is_named_tuple, join_containers
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, describe
+from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
 from jitlang.frontend.script.class_types import is_module_class
 from jitlang.frontend.script.classes import BoundMethod, SuperValue
 from jitlang.frontend.script.comprehensions import GeneratorValue
@@ -63,6 +64,8 @@ class Builtins(Strings):
             return None
         if function is warnings.warn:
             return lambda p, _: self.op("py::warn", self.text(p[0], "str"))
+        if function is dataclasses.replace:
+            return self.replaced
         if function is typing.cast:
             return lambda p, _: p[1]
         name = getattr(function, "__name__", "")
@@ -100,7 +103,7 @@ class Builtins(Strings):
 
     def number(self, name: str, kind: Type, value: Value) -> Value:
         """int(value) or float(value)."""
-        if isinstance(value.type, OptionalType):
+        if absent(value.type):
             value = self.present(value, "TypeError", f"{name}() argument must be a string or a real number, not 'NoneType'")
         if value.type == kind:
             return value
@@ -229,7 +232,7 @@ class Builtins(Strings):
             if isinstance(value.value, Parts):
                 return self.constant(len(value.value.items))
             return self.constant(len(value.value))
-        if isinstance(value.type, OptionalType):
+        if absent(value.type):
             value = self.present(value, "TypeError", "object of type 'NoneType' has no len()")
         if isinstance(value.type, TupleType):
             return self.constant(len(value.type.elements))
@@ -247,7 +250,7 @@ class Builtins(Strings):
             value = self.value(p, "the bound")
             if isinstance(value.type, TensorType):
                 value = self.tensor_number(value, INT)
-            if isinstance(value.type, OptionalType):
+            if absent(value.type):
                 value = self.present(value, "TypeError", "'NoneType' object cannot be interpreted as an integer")
             if value.type == FLOAT:
                 self.type_error("range() takes ints, not float", hint="write int(…)")
@@ -613,6 +616,17 @@ class Builtins(Strings):
         if not isinstance(value.type, ClassType):
             self.type_error(f"vars() of {value.type} is not supported")
         return Static({n: self.emit("prim::GetAttr", (value,), (t,), name=n).output for n, t in value.type.attributes.items()})
+
+    def replaced(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``dataclasses.replace(value, …)``."""
+        value = self.value(positional[0], "the object")
+        if not isinstance(value.type, ClassType) or value.type.python is None:
+            self.type_error(f"replace() of {value.type} is not possible")
+        fields: Keywords = {}
+        for f in dataclasses.fields(value.type.python):
+            if f.init:
+                fields[f.name] = keywords[f.name] if f.name in keywords else self.attribute(value, f.name)
+        return self.construct(value.type.python, [], {**fields, **keywords})
 
     def literal(self, value: Result) -> str:
         """A str known at compile time."""

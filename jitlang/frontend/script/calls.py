@@ -18,7 +18,7 @@ from jitlang.errors import CompileError, ScriptAttributeError, ScriptSyntaxError
 from jitlang.frontend.annotations import annotation_type, parameter_type
 from jitlang.frontend.emitter import Environment, Left, Result, ReturnFrame, Static, WidenResult
 from jitlang.frontend.liveness import Liveness, assigned, reads
-from jitlang.frontend.script.base import Callee, Parts, RangeValue, describe, show_static
+from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, describe, show_static
 from jitlang.frontend.script.builtins import Builtins
 from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName
 from jitlang.frontend.script.comprehensions import GeneratorValue
@@ -64,6 +64,15 @@ class LocalFunction(Callee):
         if isinstance(self.node, ast.Lambda):
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
         return self.node.body
+
+
+@dataclasses.dataclass(eq=False)
+class Partial(Callee):
+    """``functools.partial(function, …)``."""
+
+    function: Result
+    positional: list[Result]
+    keywords: dict[str, Result]
 
 
 class Calls(Builtins):
@@ -162,7 +171,7 @@ class Calls(Builtins):
         """Calls whatever `value` is."""
         if isinstance(value, Static):
             return self.call_static(value.value, positional, keywords)
-        if isinstance(value.type, OptionalType):
+        if absent(value.type):
             value = self.present(value, "TypeError", "'NoneType' object is not callable")
         if isinstance(value.type, ClassType):
             if value.type.is_module:
@@ -184,6 +193,8 @@ class Calls(Builtins):
             return self.inline(function, positional, keywords)
         if isinstance(function, OperatorName):
             return self.call_operator(function, positional, keywords)
+        if isinstance(function, Partial):
+            return self.call_value(function.function, [*function.positional, *positional], {**function.keywords, **keywords})
         if isinstance(function, functools.partial):
             fixed = [self.static(a) for a in function.args]
             return self.call_static(function.func, [*fixed, *positional], {**{k: self.static(v) for k, v in function.keywords.items()}, **keywords})
@@ -226,6 +237,8 @@ class Calls(Builtins):
             return self.constant(value.constant, DEVICE) if value.is_constant else self.op("aten::device_of", value)
         if isinstance(declared, TensorType):
             return self.tensor_call("aten::tensor", positional, keywords)
+        if cls is functools.partial:
+            return Static(Partial(positional[0], positional[1:], keywords))
         if cls.__name__ == "OrderedDict" and cls.__module__ == "collections":
             return self.builtin_dict(positional, keywords)
         return self.construct(cls, positional, keywords)
@@ -255,7 +268,7 @@ class Calls(Builtins):
     def call_method(self, value: Value, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """``value.name(…)``."""
         type = value.type
-        if isinstance(type, OptionalType):
+        if absent(type):
             value = self.present(value, "AttributeError", f"'NoneType' object has no attribute '{name}'")
             type = value.type
         if isinstance(type, ClassType):
@@ -476,7 +489,7 @@ class Calls(Builtins):
         bound = [self.value(b, "the arguments") if isinstance(b, Static) and isinstance(b.value, Parts) and all(isinstance(i, Value) for i in b.value.items) else b for b in bound]
         if returns_function(info):
             return self.inline_info(info, bound)
-        if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts) for b in bound):
+        if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts | Partial) for b in bound):
             return self.inline_info(info, bound)
         try:
             record = self.unit.instance(info, [b.type if isinstance(b, Value) else b for b in bound], owner)

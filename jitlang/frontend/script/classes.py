@@ -16,7 +16,7 @@ from typing import Any
 from jitlang.errors import ScriptAttributeError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, named_tuple_fields, named_tuple_type, parameter_type
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Callee, Parts, RangeValue
+from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent
 from jitlang.frontend.script.class_types import (
     class_type_for,
     is_open,
@@ -75,7 +75,7 @@ class Classes(Tensors):
         if isinstance(value, Static):
             return self.static_attribute(value.value, name)
         type = value.type
-        if isinstance(type, OptionalType):
+        if absent(type):
             value = self.present(value, "AttributeError", f"'NoneType' object has no attribute '{name}'")
             type = value.type
         if isinstance(type, ClassType):
@@ -178,7 +178,7 @@ class Classes(Tensors):
 
     def set_attribute(self, value: Value, name: str, new: Result) -> None:
         """``value.name = new``."""
-        if isinstance(value.type, OptionalType):
+        if absent(value.type):
             value = self.present(value, "AttributeError", f"'NoneType' object has no attribute '{name}'")
         type = value.type
         if not isinstance(type, ClassType):

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from jitlang.errors import ScriptNameError, ScriptSyntaxError
 from jitlang.frontend.annotations import fits, parameter_type
 from jitlang.frontend.emitter import Left, Maybe, Result, Static
-from jitlang.frontend.script.base import Parts, describe
+from jitlang.frontend.script.base import Parts, absent, describe
 from jitlang.frontend.script.calls import Calls
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.operators import BINARY
@@ -240,7 +240,7 @@ class ScriptEmitter(Calls):
             if iterable.unrolled is not None:
                 return [iterable.item(self, self.constant(i)) for i in range(len(iterable.unrolled))]
             return None
-        if isinstance(value.type, OptionalType):
+        if absent(value.type):
             value = self.present(value, "TypeError", "cannot unpack non-iterable NoneType object")
         if isinstance(value.type, TupleType):
             return list(self.parts_of(value))
@@ -328,7 +328,7 @@ class ScriptEmitter(Calls):
         if isinstance(old, Static):
             return self.binary(symbol, old, value)
         type = old.type
-        if isinstance(type, OptionalType):
+        if absent(type):
             old = self.present(old, "TypeError", f"unsupported operand type(s) for {symbol}=: 'NoneType' and '{self.value(value, 'the operand').type}'")
             type = old.type
         _, aten, name = BINARY[operator.__class__]

@@ -16,7 +16,7 @@ from typing import Any
 
 from jitlang.errors import ScriptSyntaxError
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, describe
+from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
 from jitlang.frontend.script.classes import BoundMethod, Classes
 from jitlang.ir.graph import Block, Value
 from jitlang.registry import find
@@ -257,7 +257,7 @@ class Iteration(Classes):
                     if not self.has_value(base.value):
                         return Fixed(self.part_items([(k, self.static(v)) for k, v in base.value.items()], node.func.attr))
                     base = self.materialise(base, "the dict")
-                if isinstance(base, Value) and isinstance(base.type, OptionalType):
+                if isinstance(base, Value) and absent(base.type):
                     base = self.present(base, "AttributeError", f"'NoneType' object has no attribute '{node.func.attr}'")
                 if isinstance(base, Value) and isinstance(base.type, DictType):
                     return Keyed(base, self.op("py::keys", base), node.func.attr)
@@ -281,7 +281,7 @@ class Iteration(Classes):
         if isinstance(value, Static):
             return self.iterate_static(value.value, what)
         type = value.type
-        if isinstance(type, OptionalType):
+        if absent(type):
             value = self.present(value, "TypeError", "'NoneType' object is not iterable")
             type = value.type
         if isinstance(type, ListType) or type == STR:

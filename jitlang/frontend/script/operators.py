@@ -13,7 +13,7 @@ from typing import Any
 
 from jitlang.errors import ScriptTypeError
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.script.base import Parts, ScriptBase, describe, walrus_names
+from jitlang.frontend.script.base import Parts, ScriptBase, absent, describe, walrus_names
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (
@@ -113,7 +113,7 @@ class Operators(ScriptBase):
         x, y = self.value(a, "the left operand"), self.value(b, "the right operand")
         aten, name = SYMBOLS[symbol]
         for value in (x, y):
-            if isinstance(value.type, OptionalType):
+            if isinstance(value.type, OptionalType) or value.type == NONE:
                 left, right = (_python_name(v.type if v is not value else NONE) for v in (x, y))
                 text = f"unsupported operand type(s) for {symbol}: '{left}' and '{right}'"
                 x, y = (self.present(v, "TypeError", text) if v is value else v for v in (x, y))
@@ -235,7 +235,7 @@ class Operators(ScriptBase):
             return self.constant(-node.operand.value)  # type: ignore[operator]
         value = self.value(self.expr(node.operand), describe(node.operand))
         symbol, name = {ast.USub: ("-", "neg"), ast.UAdd: ("+", "pos"), ast.Invert: ("~", "invert")}[type(node.op)]
-        if isinstance(value.type, OptionalType):
+        if absent(value.type):
             value = self.present(value, "TypeError", f"bad operand type for unary {symbol}: 'NoneType'")
         if isinstance(value.type, ClassType) and self.find_method(value.type, f"__{name}__") is not None:
             return self.call_method(value, f"__{name}__", [], {})
@@ -436,7 +436,7 @@ class Operators(ScriptBase):
         if isinstance(container, Static) and isinstance(item, Static) and not _at_run_time(container) and not _at_run_time(item):
             return Static(item.value in container.value)
         holder = self.value(container, "the container") if not isinstance(container, Static) or _at_run_time(container) else self.materialise(container, "the container")
-        if isinstance(holder.type, OptionalType):
+        if absent(holder.type):
             holder = self.present(holder, "TypeError", "argument of type 'NoneType' is not iterable")
         value = self.value(item, "the item")
         if isinstance(holder.type, TupleType):

@@ -10,7 +10,7 @@ import ast
 import dataclasses
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, describe
+from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
 from jitlang.frontend.script.operators import Operators
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
@@ -87,7 +87,7 @@ class Subscripts(Operators):
         if isinstance(base, Static):
             return self.static_item(base, index)
         type = base.type
-        if isinstance(type, OptionalType):
+        if absent(type):
             base = self.present(base, "TypeError", "'NoneType' object is not subscriptable")
             type = base.type
         if isinstance(type, TensorType):
@@ -202,7 +202,7 @@ class Subscripts(Operators):
 
     def set_item(self, base: Value, index: Result, value: Result) -> None:
         """``base[index] = value``."""
-        if isinstance(base.type, OptionalType):
+        if absent(base.type):
             base = self.present(base, "TypeError", "'NoneType' object does not support item assignment")
         type = base.type
         if isinstance(type, TensorType):
@@ -249,7 +249,7 @@ class Subscripts(Operators):
 
     def delete_item(self, base: Value, index: Result) -> None:
         """``del base[index]``."""
-        if isinstance(base.type, OptionalType):
+        if absent(base.type):
             base = self.present(base, "TypeError", "'NoneType' object does not support item deletion")
         if isinstance(index, Static) and isinstance(index.value, SliceValue):
             self.op("py::del_slice", base, *(self.convert(b, OPTIONAL_INT, "the bound") for b in index.value.parts()))

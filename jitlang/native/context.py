@@ -189,7 +189,8 @@ def _build(context: Any) -> BaseException:
         arguments = [_owned_str(context.error_message)]
         context.error_message = None
     elif context.error_format:
-        arguments = [read_text(context.error_format).format(*arguments)]
+        message = read_text(context.error_format).format(*arguments)
+        arguments = [message] if message else []
         context.error_format = None
     cls = exception_class(read_text(context.error_class)) if context.error_class else RuntimeError
     context.error_class = None

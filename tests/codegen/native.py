@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import importlib
 from collections.abc import Callable
@@ -15,9 +16,12 @@ from jitlang.codegen.module import UNIT
 from jitlang.codegen.script import host_calls
 from jitlang.codegen.script.program import MANAGED, lower_program, symbol_of
 from jitlang.ir.graph import Graph, Node, Program
+from jitlang.grammar.types import parse_type
 from jitlang.ir.reader import parse_program
+from jitlang.ir.rows import bind
 from jitlang.native import context, engine
-from jitlang.types import NONE
+from jitlang.registry import find
+from jitlang.types import NONE, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, optional
 
 for _name in ("containers", "dicts", "strings", "objects"):
     importlib.import_module(f"jitlang.codegen.script.{_name}")
@@ -32,14 +36,12 @@ def compile_native(program: Program, level: int = 2, show: bool = False) -> Call
     operands = []
     for index, param in enumerate(graph.params):
         operand = host_calls.from_python(b, site, param.type, f"%a{index}")
-        host_calls.api(b, "Py_IncRef", "void (ptr)", f"%a{index}")
-        host_calls.drop(b, f"%a{index}")
-        operands.append(f"{register_type(param.type)} {operand}")
+        operands.append(operand)
     kind = "i1" if graph.result == NONE else f"{{{register_type(graph.result)}, i1}}"
-    got = b.op(f"call {kind} @{quote(symbol_of(graph.name))}({', '.join(['ptr %ctx', *operands])})")
-    for param, text in zip(graph.params, operands, strict=True):
-        if b.managed.is_managed(param.type):
-            b.managed.release(b, param.type, text.split(" ", 1)[1])
+    given = ", ".join(["ptr %ctx", *(f"{register_type(p.type)} {o}" for p, o in zip(graph.params, operands, strict=True))])
+    got = b.op(f"call {kind} @{quote(symbol_of(graph.name))}({given})")
+    for param, operand in zip(graph.params, operands, strict=True):
+        b.managed.release(b, param.type, operand)
     good, bad = b.block("good"), b.block("bad")
     b.branch(got if kind == "i1" else b.op(f"extractvalue {kind} {got}, 1"), bad, good)
     b.place(good)
@@ -71,14 +73,11 @@ def compile_native(program: Program, level: int = 2, show: bool = False) -> Call
     release.argtypes = [ctypes.py_object]
 
     def call(*arguments: Any) -> Any:
-        made = entry(context.address(), *arguments)
+        try:
+            made = entry(context.address(), *arguments)
+        except BaseException as error:  # ctypes raises what Python's error indicator holds
+            raise context.exception_of(context.address(), error) from None
         if made is None:
-            record = context.current()
-            if record.flags:
-                try:
-                    ctypes.PYFUNCTYPE(ctypes.py_object)(_null())()
-                except BaseException as error:
-                    raise context.exception_of(context.address(), error) from None
             raise context.exception_of(context.address())
         value = ctypes.cast(made, ctypes.py_object).value
         release(value)
@@ -86,16 +85,6 @@ def compile_native(program: Program, level: int = 2, show: bool = False) -> Call
 
     call.module = module  # type: ignore[attr-defined]
     return call
-
-
-_cell: list[int] = []
-
-
-def _null() -> int:
-    """The address of a function that returns null, so that ctypes raises the error that is set."""
-    if not _cell:
-        _cell.append(engine.link(engine.compile_ir("define ptr @null() { ret ptr null }", level=0), ["null"])["null"])
-    return _cell[0]
 
 
 def outcome(function: Callable[..., Any], *arguments: Any) -> tuple[str, str]:
@@ -127,3 +116,67 @@ def check(text: str, *calls: tuple[Any, ...], show: bool = False) -> list[tuple[
 
 
 _ERRORS = {name for name in vars(importlib.import_module("builtins")) if name.endswith("Error")}
+
+
+# ---- single rows --------------------------------------------------------------------------------------------------
+
+
+def row_program(qualified: str, types: list[Type], result: Type | None = None) -> Program:
+    """A program that applies one row to its parameters, and returns (result, parameters that are containers…)."""
+    row = find(f"py::{qualified}")
+    graph = Graph("main")
+    params = [graph.block.add_param(t, f"p{i}") for i, t in enumerate(types)]
+    variables = bind(row, tuple(types))
+    assert variables is not None, f"{qualified} does not take {types}"
+    returned = row.schema.returns
+    outputs = [result or substitute(returned[0].type, variables)] if returned else []
+    node = graph.block.append(Node(row.kind, params, outputs, overload=qualified))
+    kept = [*node.outputs, *(p for p in params if isinstance(p.type, ListType | DictType))]
+    made = graph.block.append(Node("prim::Tuple", kept, [TupleType(tuple(v.type for v in kept))]))
+    graph.block.append(Node("prim::return", [made.output]))
+    graph.result = made.output.type
+    return Program("main", {"main": graph})
+
+
+def substitute(type: Type, variables: dict[str, Type]) -> Type:
+    """A schema's type with what its variables stand for."""
+    if isinstance(type, TypeVariable):
+        return variables[type.name]
+    if isinstance(type, ListType):
+        return ListType(substitute(type.element, variables))
+    if isinstance(type, OptionalType):
+        return optional(substitute(type.element, variables))
+    if isinstance(type, DictType):
+        return DictType(substitute(type.key, variables), substitute(type.value, variables))
+    if isinstance(type, TupleType):
+        return TupleType(tuple(substitute(e, variables) for e in type.elements))
+    return type
+
+
+def row_meaning(qualified: str) -> Callable[..., Any]:
+    """What `row_program` computes, in Python."""
+    row = find(f"py::{qualified}")
+    assert row.python is not None
+
+    def meaning(*arguments: Any) -> tuple[Any, ...]:
+        given = [copy.deepcopy(a) for a in arguments]
+        assert row.python is not None
+        value = row.python(*given)
+        return (*([value] if row.schema.returns else []), *(g for g in given if isinstance(g, list | dict)))
+
+    return meaning
+
+
+def check_row(qualified: str, types: str, *calls: tuple[Any, ...], result: str = "", show: bool = False) -> None:
+    """Compares a row in native code with its Python meaning on each of the argument lists, and counts what is left behind."""
+    kinds = [parse_type(t) for t in types.split("; ")]
+    native = compile_native(row_program(qualified, kinds, parse_type(result) if result else None), show=show)
+    meaning = row_meaning(qualified)
+    for arguments in calls:
+        outcome(native, *arguments)
+        memory.counted(True)
+        got = outcome(native, *arguments)
+        left = memory.counted(False)
+        expected = outcome(meaning, *arguments)
+        assert got == expected, f"{qualified}{arguments}: native {got}, Python {expected}"
+        assert left == 0, f"{qualified}{arguments}: {left} blocks left"

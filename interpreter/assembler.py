@@ -38,7 +38,7 @@ class Item:
         found: list[int] = []
         for kind, operand in zip(BY_NAME[self.name].kinds, self.operands, strict=True):
             if kind in kinds:
-                found.extend(operand if kind in "DS" else (operand,))
+                found.extend(operand if kind in "DSP" else (operand,))
         return [r for r in found if r >= 0]
 
 
@@ -137,9 +137,9 @@ class Assembler:
     def _step(self, index: int, item: Item) -> Step:
         if item.name == MOVES:
             copies = [(d, s) for d, s in zip(*item.operands, strict=True) if s >= 0]
-            return Step(item.registers("duD"), item.registers("usS"), (index + 1,), True, copies, item.depth)
+            return Step(item.registers("duD"), item.registers("usSP"), (index + 1,), True, copies, item.depth)
         row = BY_NAME[item.name]
-        reads = item.registers("usS")
+        reads = item.registers("usSP")
         successors = [] if row.ends else [index + 1]
         for kind, operand in zip(row.kinds, item.operands, strict=True):
             if kind == "j":
@@ -197,7 +197,7 @@ def _finished(name: str, operands: tuple[Any, ...], fixed: Callable[[int], int],
     for kind, operand in zip(BY_NAME[name].kinds, operands, strict=True):
         if kind in "dsu":
             final.append(fixed(operand))
-        elif kind in "DS":
+        elif kind in "DSP":
             final.append(tuple(map(fixed, operand)))
         else:
             final.append(positions[operand] if kind == "j" else operand)

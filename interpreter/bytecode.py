@@ -125,9 +125,9 @@ def verify(code: Bytecode) -> None:
 
 
 def _problem(kind: str, operand: Operand, code: Bytecode, limit: int) -> str:
-    if kind in "dusDS":
-        bound = limit if kind in "sS" else code.registers
-        registers = operand if kind in "DS" else (operand,)
+    if kind in "dusDSP":
+        bound = limit if kind in "sSP" else code.registers
+        registers = operand if kind in "DSP" else (operand,)
         return "".join(f"register {r} does not exist or is a constant" for r in registers if not 0 <= r < bound)
     if kind == "j":
         return "" if 0 <= operand < len(code.instructions) else f"jump to {operand}"

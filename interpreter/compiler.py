@@ -110,7 +110,7 @@ class _Compiler(Assembler):
         elif len(sources) == 1:
             self.emit("APPLY_1", self.target(node), function, sources[0])
         else:
-            self.emit("APPLY", self.target(node), function, sources)
+            self.emit("APPLY_2" if len(sources) == 2 else "APPLY", self.target(node), function, sources)
 
     def target(self, node: Node) -> int:
         return self.define(node.output) if node.outputs else self.fresh()

@@ -45,7 +45,7 @@ def _lines(code: Bytecode) -> Iterator[str]:
 def _operand(kind: str, operand: Any, code: Bytecode) -> str:
     if kind in "dsu":
         return f"r{operand}"
-    if kind in "DS":
+    if kind in "DSP":
         return f"({', '.join(f'r{r}' for r in operand)})"
     if kind == "j":
         return f"@{operand}"

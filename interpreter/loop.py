@@ -25,7 +25,12 @@ from jitlang.operators.rows import checked
 _Tree = Opcode | tuple["_Tree", "_Tree"]
 
 
-_GROUP = 400  # characters of formulas; about 240 code units
+_GROUP = 240  # code units
+
+
+def _size(row: Opcode) -> int:
+    """About how many code units of CPython the formula and the test in front of it take."""
+    return len(compile(row.formula.replace("return ", "V = "), row.name, "exec").co_code) // 2 + 6
 
 
 def _decision_tree() -> _Tree:
@@ -35,9 +40,12 @@ def _decision_tree() -> _Tree:
     Measured on Collatz: 355 ns for an iteration, one Huffman tree of all opcodes 400, a balanced tree 430.
     """
     groups: list[list[Opcode]] = [[]]
+    room = _GROUP
     for row in sorted(OPCODES, key=lambda row: -row.weight):
-        if sum(len(r.formula) + 10 for r in groups[-1]) > _GROUP - len(row.formula):
+        room -= _size(row)
+        if room < 0:
             groups.append([])
+            room = _GROUP - _size(row)
         groups[-1].append(row)
     tree = _huffman(groups.pop())
     for group in reversed(groups):
@@ -85,6 +93,11 @@ class StepLimitError(RuntimeError):
     """A script has executed as many instructions as it was allowed to."""
 
 
+def too_deep() -> None:
+    """Raises the RecursionError of a script that calls itself too deeply."""
+    raise RecursionError("maximum recursion depth exceeded")
+
+
 def refuse(function: Any, count: int) -> None:
     """Raises the TypeError of a call with a wrong number of arguments."""
     raise TypeError(f"{function.code.name}() takes {function.parameters} positional arguments but {count} were given")
@@ -121,6 +134,7 @@ def dispatch_loop(limited: bool = False, traced: bool = False) -> Callable[..., 
         "checked": checked,
         "locate": locate,
         "refuse": refuse,
+        "too_deep": too_deep,
         "depth_limit": sys.getrecursionlimit,
         "StepLimitError": StepLimitError,
     }

@@ -20,6 +20,7 @@ A formula is Python. Its letters:
 | ``u`` | register that is read, then written |
 | ``D`` | registers that are written |
 | ``S`` | registers that are read; linked to a function that fetches them from R as a tuple |
+| ``P`` | two registers that are read; B or C is the pair of their numbers |
 | ``j`` | jump target: an index of an instruction, linked to the instruction |
 | ``l`` | the loop whose next iteration begins: its number, linked to its first instruction, in a counting form to a `HotLoop` |
 | ``f`` | a Python function: the meaning of an operator |
@@ -82,7 +83,7 @@ def _arithmetic(name: str, sign: str, weight: int) -> Iterator[Opcode]:
     doc = f"`{sign}` of ints; OverflowError outside 64 bits"
     yield Opcode(f"{name}_INT", "d s s", f"V = R[B] {sign} R[C]\n{_CHECK}", doc, weight, _rows(kind, "int"))
     also = "float str list" if name == "ADD" else "float"
-    yield Opcode(name, "d s s", f"R[A] = R[B] {sign} R[C]", f"`{sign}` that cannot overflow", weight // 3, _rows(kind, also))
+    yield Opcode(name, "d s s", f"R[A] = R[B] {sign} R[C]", f"`{sign}` that cannot overflow", weight // 2, _rows(kind, also))
 
 
 def _comparison(name: str, sign: str, weight: int) -> Iterator[Opcode]:
@@ -95,12 +96,12 @@ def _bits(name: str, sign: str) -> Opcode:
     return Opcode(name, "d s s", f"R[A] = R[B] {sign} R[C]", f"`{sign}` of ints or bools", 8, _rows(name.lower(), "int bool"))
 
 
-_FOR_STEP = "X, Y = B(R)\nV = R[A] + Y\nif (V < X) if Y > 0 else (V > X):\n    R[A] = V\n    PC = {}"
+_FOR_STEP = "X, Y = B\nY = R[Y]\nV = R[A] + Y\nif (V < R[X]) if Y > 0 else (V > R[X]):\n    R[A] = V\n    PC = {}"
 _CALL = """\
 if B.native is not None:
     R[A] = B.native(*C(R))
 else:
-    if len(S) >= DEPTH: raise RecursionError("maximum recursion depth exceeded")
+    if len(S) >= DEPTH: too_deep()
     S.append((F, R, A, PC, AT))
     R = [*C(R), *B.rest]
     F = B
@@ -141,14 +142,21 @@ OPCODES: tuple[Opcode, ...] = (
         counting="FOR_NEXT_COUNTING",
     ),
     Opcode("FOR_NEXT_COUNTING", "u s l", "V = R[A] + 1\nif V < R[B]:\n    R[A] = V\n    PC = C.head" + _COUNT.format("    "), "FOR_NEXT that counts", 70),
-    Opcode("FOR_STEP", "u S l", _FOR_STEP.format("C"), "next iteration of range(…, X, Y), B = (X, Y)", 32, counting="FOR_STEP_COUNTING"),
-    Opcode("FOR_STEP_COUNTING", "u S l", _FOR_STEP.format("C.head") + _COUNT.format("    "), "FOR_STEP that counts", 32),
+    Opcode(
+        "FOR_STEP",
+        "u P l",
+        _FOR_STEP.format("C"),
+        "next iteration of range(…, stop, step) with B the registers of stop and step",
+        32,
+        counting="FOR_STEP_COUNTING",
+    ),
+    Opcode("FOR_STEP_COUNTING", "u P l", _FOR_STEP.format("C.head") + _COUNT.format("    "), "FOR_STEP that counts", 32),
     Opcode("LOOP", "k k l", "PC = C", "next iteration of a while loop", 1, counting="LOOP_COUNTING", ends=True),
     Opcode("LOOP_COUNTING", "k k l", "PC = C.head" + _COUNT.format(""), "LOOP that counts", 40, ends=True),
     # numbers
-    *_arithmetic("ADD", "+", 150),
-    *_arithmetic("SUB", "-", 35),
-    *_arithmetic("MUL", "*", 45),
+    *_arithmetic("ADD", "+", 120),
+    *_arithmetic("SUB", "-", 40),
+    *_arithmetic("MUL", "*", 60),
     Opcode("TRUEDIV", "d s s", "R[A] = R[B] / R[C]", "`/`; ZeroDivisionError", 10, _rows("truediv", "int float")),
     Opcode("FLOORDIV_INT", "d s s", f"V = R[B] // R[C]\n{_CHECK}", "`//` of ints; ZeroDivisionError, OverflowError", 20, _rows("floordiv", "int")),
     Opcode("FLOORDIV", "d s s", "R[A] = R[B] // R[C]", "`//` of floats; ZeroDivisionError", 5, _rows("floordiv", "float")),
@@ -173,10 +181,11 @@ OPCODES: tuple[Opcode, ...] = (
     Opcode("SET_ATTRIBUTE", "s k s", "setattr(R[A], B, R[C])", "writes an attribute", 8),
     # operators and functions
     Opcode("APPLY_1", "d f s", "R[A] = B(R[C])", "an operator of one argument", 25),
-    Opcode("APPLY", "d f S", "R[A] = B(*C(R))", "any operator", 45),
+    Opcode("APPLY_2", "d f P", "X, Y = C\nR[A] = B(R[X], R[Y])", "an operator of two arguments", 40),
+    Opcode("APPLY", "d f S", "R[A] = B(*C(R))", "any operator", 25),
     Opcode("APPLY_MANY", "D f S", "for X, Y in zip(A, B(*C(R)), strict=True): R[X] = Y", "an operator with several results", 3),
-    Opcode("CALL", "d g S", _CALL, "calls a function of the program, as native code where there is some; RecursionError", 18, counting="CALL_COUNTING"),
-    Opcode("CALL_COUNTING", "d g S", "B.count -= 1\nif B.count < 0: B.offer()\n" + _CALL, "CALL that counts", 18),
+    Opcode("CALL", "d g S", _CALL, "calls a function of the program, as native code where there is some; RecursionError", 20, counting="CALL_COUNTING"),
+    Opcode("CALL_COUNTING", "d g S", "B.count -= 1\nif B.count < 0: B.offer()\n" + _CALL, "CALL that counts", 20),
     Opcode("RETURN", "s", _RETURN, "leaves the function", 28, ends=True),
     Opcode("RAISE", "k s", "raise A(R[B])", "raises an exception of class A with a message", 2, ends=True),
 )

@@ -233,9 +233,9 @@ def outcome(function: Callable[..., Any], *arguments: int) -> tuple[Any, ...]:
 ARGUMENTS = [(0, 0), (3, 5), (-7, 2), (1000, 6)]
 
 
-@pytest.mark.parametrize("first", range(0, 240, 40))
+@pytest.mark.parametrize("first", range(0, 120, 30))
 def test_the_vm_agrees_with_direct_evaluation(first: int) -> None:
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 30):
         graph = Generator(seed).graph
         verify_graph(graph)
         function = VM(Program("main", {"main": graph})).function()
@@ -256,9 +256,9 @@ def taken_out_at(graph: Graph, loop: Node, iteration: int, made: Callable[[Graph
     return VM(Program("main", {"main": graph}), on_hot_loop=offer, hot=iteration).function()
 
 
-@pytest.mark.parametrize("first", range(0, 60, 15))
+@pytest.mark.parametrize("first", range(0, 32, 8))
 def test_taking_a_loop_out_at_any_iteration_changes_nothing(first: int) -> None:
-    for seed in range(first, first + 15):
+    for seed in range(first, first + 8):
         graph = Generator(seed).graph
         for loop in [node for node in graph.walk() if node.kind in LOOPS]:
             rest = take_out(graph, loop)

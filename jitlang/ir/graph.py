@@ -328,3 +328,21 @@ def _values(block: Block) -> Iterator[Value]:
         yield from node.outputs
         for inner in node.blocks:
             yield from _values(inner)
+
+
+def clone_graph(graph: Graph, name: str = "") -> Graph:
+    """A copy of `graph` that shares nothing with it but types, constants and source ranges."""
+    made = Graph(name or graph.name, graph.result, graph.range)
+    made.defaults = dict(graph.defaults)
+    made.attributes = dict(graph.attributes)
+    mapping = {old: made.block.add_param(old.type, old.name) for old in graph.params}
+    clone_block(graph.block, made.block, mapping)
+    return made
+
+
+def clone_program(program: Program, entry: Graph | None = None) -> Program:
+    """A copy of `program`; with `entry`, that graph (which is not copied) is a further function and the one that is run."""
+    functions = {name: clone_graph(graph) for name, graph in program.functions.items()}
+    if entry is None:
+        return Program(program.entry, functions, dict(program.classes))
+    return Program(entry.name, {**functions, entry.name: entry}, dict(program.classes))

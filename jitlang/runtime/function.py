@@ -15,11 +15,11 @@ from typing import Any
 
 from jitlang.config import flag
 from jitlang.errors import CodegenError
-from jitlang.ir.graph import Program
-from jitlang.native import cache, engine, host
+from jitlang.ir.graph import Program, clone_program
+from jitlang.native import host
 from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.runtime import background
-from jitlang.runtime.units import Unit, compile_unit
+from jitlang.runtime.units import DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
 
 Key = Hashable  # argument types, and whatever else a callee tells specialisations apart by
 CALLS_BEFORE_NATIVE = 2  # calls in the VM after which a specialisation is compiled
@@ -45,6 +45,7 @@ class Callee:
     """What a `ScriptFunction` asks about the function it stands for."""
 
     name: str = ""
+    always_native = False  # operators: the VM itself calls them
 
     def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
         """The key of the specialisation for these arguments, and the values that its entry takes.
@@ -84,10 +85,10 @@ class _Methods:
             if spec.unit is not None or spec.failure:
                 return
             try:
-                unit = compile_unit(spec.program)
+                unit = compile_unit(clone_program(spec.program))
             except CodegenError as error:
                 spec.failure = str(error)
-                if flag("JITLANG_TIER") == "native":
+                if self.callee.always_native or flag("JITLANG_TIER") == "native":
                     raise
                 return
             unit.chain(function_type().entry(self))
@@ -110,33 +111,6 @@ class _Methods:
         return getattr(self.__wrapped__, "__doc__", None)
 
 
-_SLOW = """
-@dispatch = external global ptr
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare i64 @PyTuple_Size(ptr)
-define ptr @jl.slow(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) {
-  %n = and i64 %nargsf, 9223372036854775807
-  %plain = icmp eq ptr %kwnames, null
-  br i1 %plain, label %go, label %count
-count:
-  %k = call i64 @PyTuple_Size(ptr %kwnames)
-  br label %go
-go:
-  %extra = phi i64 [ 0, %0 ], [ %k, %count ]
-  %total = add i64 %n, %extra
-  %room = add i64 %total, 1
-  %copy = alloca ptr, i64 %room
-  store ptr %callable, ptr %copy
-  %rest = getelementptr ptr, ptr %copy, i64 1
-  %bytes = mul i64 %total, 8
-  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
-  %f = load ptr, ptr @dispatch
-  %m = add i64 %n, 1
-  %r = call ptr @PyObject_Vectorcall(ptr %f, ptr %copy, i64 %m, ptr %kwnames)
-  ret ptr %r
-}
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-"""
 _state: dict[str, Any] = {}
 
 
@@ -146,9 +120,7 @@ def function_type() -> CallableType:
     if found is None:
         base = type("ScriptFunction", (_Methods,), {"__module__": "jitlang"})
         found = _state["type"] = callable_type(base)
-        cell = host.object_cell("jl.py.dispatch", dispatch)
-        code, _, _ = cache.cached_object([_SLOW], lambda: (_SLOW, {}), level=1, whole_package=False)
-        _state["slow"] = engine.link(code, ["jl.slow"], {"dispatch": cell})["jl.slow"]
+        host.object_cell(DISPATCH_CELL, dispatch)
     return found
 
 
@@ -157,13 +129,13 @@ def make_function(callee: Callee) -> Any:
     kind = function_type()
     made = kind.type()
     made.callee, made.specialisations, made.lock = callee, {}, threading.RLock()
-    kind.set_entry(made, _state["slow"])
+    kind.set_entry(made, slow_entry())
     return made
 
 
 def dispatch(function: Any, *args: Any, **kwargs: Any) -> Any:
     """The end of every chain: binds the arguments, finds or makes the specialisation, and runs it in the tier of the moment."""
-    if isinstance(function, _single_type().type):  # `_native` called it: an argument is not what its type said
+    if isinstance(function, entry_type().type):  # `_native` called it: an argument is not what its type said
         raise TypeError(f"the arguments {', '.join(type(a).__name__ for a in args)} have no native form")
     callee: Callee = function.callee
     key, values = callee.prepare(args, kwargs)
@@ -177,7 +149,7 @@ def dispatch(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _advance(function: Any, spec: Specialisation) -> None:
-    tier = flag("JITLANG_TIER")
+    tier = "native" if function.callee.always_native else flag("JITLANG_TIER")
     if tier == "native":
         function.compile(spec)
     elif tier == "auto" and spec.calls >= CALLS_BEFORE_NATIVE - 1 and not spec.queued:
@@ -189,23 +161,19 @@ def _native(spec: Specialisation, values: list[Any]) -> Any:
     """Calls one specialisation's own entry."""
     if spec.native is None:
         assert spec.unit is not None
-        single = _single_type()
-        entry = single.type()
-        single.set_entry(entry, spec.unit.entry)
-        spec.native = entry
+        spec.native = single_entry(spec.unit)
     return spec.native(*values)
-
-
-def _single_type() -> CallableType:
-    found: CallableType | None = _state.get("single")
-    if found is None:
-        found = _state["single"] = callable_type(type("NativeEntry", (), {"__module__": "jitlang", "__slots__": ()}))
-    return found
 
 
 def _interpreted(spec: Specialisation) -> Callable[..., Any]:
     if spec.interpreted is None:
-        from jitlang.interpreter.vm import VM
+        from jitlang.interpreter.vm import VM  # eager operators never need it
+        from jitlang.runtime.hot import HotCode
 
-        spec.interpreted = VM(spec.program).function()
+        if flag("JITLANG_TIER") == "auto":
+            hot = HotCode(spec.program)
+            vm = VM(spec.program, on_hot_loop=hot.loop, on_hot_function=hot.function)
+        else:
+            vm = VM(spec.program)
+        spec.interpreted = vm.function()
     return spec.interpreted

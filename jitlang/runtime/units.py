@@ -18,9 +18,43 @@ from jitlang.codegen.script.program import lower_program
 from jitlang.config import flag
 from jitlang.ir.graph import Program
 from jitlang.ir.printer import print_program
-from jitlang.native import cache, engine
+from jitlang.native import cache, engine, host
+from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.passes.manager import optimise
 from jitlang.source import SourceRange
+
+
+DISPATCH_CELL = "jl.py.dispatch"  # the Python function that every chain ends at
+# Calls dispatch(callable, *args, **kwargs).
+_SLOW = """
+@dispatch = external global ptr
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare i64 @PyTuple_Size(ptr)
+define ptr @jl.slow(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) {
+  %n = and i64 %nargsf, 9223372036854775807
+  %plain = icmp eq ptr %kwnames, null
+  br i1 %plain, label %go, label %count
+count:
+  %k = call i64 @PyTuple_Size(ptr %kwnames)
+  br label %go
+go:
+  %extra = phi i64 [ 0, %0 ], [ %k, %count ]
+  %total = add i64 %n, %extra
+  %room = add i64 %total, 1
+  %copy = alloca ptr, i64 %room
+  store ptr %callable, ptr %copy
+  %rest = getelementptr ptr, ptr %copy, i64 1
+  %bytes = mul i64 %total, 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %rest, ptr %args, i64 %bytes, i1 false)
+  %f = load ptr, ptr @dispatch
+  %m = add i64 %n, 1
+  %r = call ptr @PyObject_Vectorcall(ptr %f, ptr %copy, i64 %m, ptr %kwnames)
+  ret ptr %r
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+"""
+_types: list[CallableType] = []
+_slow: list[int] = []
 
 
 @dataclasses.dataclass
@@ -31,10 +65,37 @@ class Unit:
     next: int
     seconds: float
     cache_hit: bool
+    chained: bool = False
 
     def chain(self, address: int) -> None:
         """Calls that do not fit go to `address`."""
         ctypes.c_void_p.from_address(self.next).value = address
+        self.chained = True
+
+
+def entry_type() -> CallableType:
+    """The native type of the callables that stand for one unit each."""
+    if not _types:
+        _types.append(callable_type(type("NativeEntry", (), {"__module__": "jitlang", "__slots__": ()})))
+    return _types[0]
+
+
+def slow_entry() -> int:
+    """The end of every chain: a vectorcall function that calls Python's dispatcher."""
+    if not _slow:
+        code, _, _ = cache.cached_object([_SLOW], lambda: (_SLOW, {}), level=1, whole_package=False)
+        _slow.append(engine.link(code, ["jl.slow"], {"dispatch": host.shared_cell(DISPATCH_CELL)})["jl.slow"])
+    return _slow[0]
+
+
+def single_entry(unit: Unit) -> Any:
+    """A callable that calls `unit`."""
+    if not unit.chained:
+        unit.chain(slow_entry())
+    kind = entry_type()
+    made = kind.type()
+    kind.set_entry(made, unit.entry)
+    return made
 
 
 def module_of(program: Program) -> Module:

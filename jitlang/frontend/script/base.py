@@ -42,6 +42,7 @@ from jitlang.types import (
     TensorType,
     TupleType,
     Type,
+    TypeVariable,
     is_subtype,
 )
 
@@ -199,7 +200,8 @@ class ScriptBase(Emitter):
         row = found.row
         inputs: list[Value] = []
         for argument, value, type in zip(row.schema.arguments, found.values, found.types, strict=True):
-            inputs.append(self.argument(value, type, argument.name, argument.broadcast))
+            exact = any(isinstance(t, TypeVariable) for t in argument.type.walk())
+            inputs.append(self.argument(value, type, argument.name, argument.broadcast, exact))
         folded = self.folded(row, inputs)
         if folded is not None:
             return folded
@@ -232,13 +234,17 @@ class ScriptBase(Emitter):
         from jitlang.frontend.script.match import substitute
 
         if row.infer is not None:
-            inferred = row.infer([v.type for v in inputs], [constant_of(v) for v in inputs])
+            types, constants = [v.type for v in inputs], [constant_of(v) for v in inputs]
+            try:
+                inferred = row.infer(types, constants)
+            except TypeError:  # the rule does not expect a list of which some items are not known
+                inferred = row.infer(types, [MISSING if isinstance(c, tuple) and MISSING in c else c for c in constants])
             if inferred is not None:
                 return list(inferred) if isinstance(inferred, list | tuple) else [inferred]
         return [substitute(r.type, found.bindings) for r in row.schema.returns]
 
-    def argument(self, value: Any, type: Type, name: str, broadcast: int = 0) -> Value:
-        """An argument or a default as an operator takes it."""
+    def argument(self, value: Any, type: Type, name: str, broadcast: int = 0, exact: bool = False) -> Value:
+        """An argument or a default as an operator takes it; `exact` where a type variable says what is stored in a container."""
         if not isinstance(value, Value):
             return self.default(value, type, broadcast)
         inner = type.element if isinstance(type, OptionalType) else type
@@ -259,7 +265,8 @@ class ScriptBase(Emitter):
         elif isinstance(inner, ListType) and isinstance(value.type, ListType) and value.type != inner and not is_subtype(value.type, inner):
             if NEVER not in value.type.walk() and isinstance(inner.element, OptionalType):  # List[Tensor] read as List[Optional[Tensor]]
                 value = self.emit("prim::Cast", (value,), (inner,)).output
-        return self.convert(value, type, f"'{name}'")
+        made = self.convert(value, type, f"'{name}'")
+        return self.retype(made, type) if exact and NEVER not in type.walk() else made
 
     def default(self, value: Any, type: Type, broadcast: int = 0) -> Value:
         """A schema's default value as a node."""

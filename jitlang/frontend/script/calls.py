@@ -236,7 +236,7 @@ class Calls(Builtins):
             value = self.value(positional[0], "the device")
             return self.constant(value.constant, DEVICE) if value.is_constant else self.op("aten::device_of", value)
         if isinstance(declared, TensorType):
-            return self.tensor_call("aten::tensor", positional, keywords)
+            return self.make_tensor("tensor", positional, keywords)
         if cls is functools.partial:
             return Static(Partial(positional[0], positional[1:], keywords))
         if cls.__name__ == "OrderedDict" and cls.__module__ == "collections":
@@ -254,13 +254,27 @@ class Calls(Builtins):
         if function.__name__ == "is_tensor":
             value = positional[0]
             return self.constant(isinstance(value, Value) and isinstance(value.type, TensorType))
+        if function.__name__ in ("tensor", "as_tensor"):
+            return self.make_tensor(function.__name__, positional, keywords)
         kind = operator_kind(function)
         return None if kind is None else self.call_operator(OperatorName(kind, function), positional, keywords)
 
+    def make_tensor(self, name: str, positional: list[Result], keywords: dict[str, Result]) -> Value:
+        """``tensor(data, dtype=…)`` and ``as_tensor``."""
+        data = self.value(positional[0], "the data")
+        unknown = keywords.keys() - {"dtype", "device", "requires_grad", "pin_memory"}
+        if unknown:
+            self.type_error(f"{name}() takes no '{sorted(unknown)[0]}'")
+        given = keywords.get("dtype", positional[1] if len(positional) > 1 else None)
+        dtype = self.value(given, "'dtype'") if given is not None else None
+        if dtype is not None and dtype.type == NONE:
+            dtype = None
+        if name == "as_tensor" and isinstance(data.type, TensorType) and dtype is None:
+            return data
+        return self.tensor_of(data, dtype)
+
     def call_operator(self, operator: OperatorName, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """An operator of the registry by name."""
-        if operator.kind == "aten::tensor" and positional and not isinstance(positional[0], Value):
-            positional = [self.value(positional[0], "the data"), *positional[1:]]
         return self.tensor_call(operator.kind, positional, keywords)
 
     # ---- methods ----------------------------------------------------------------------------------------------------

@@ -218,14 +218,13 @@ def substitute(type: Type, bindings: Bindings) -> Type:
 
 
 def constant_of(value: Any) -> Any:
-    """The Python value of a constant, or of a list or tuple of constants (as a tuple); MISSING where it is not known."""
+    """The Python value of a constant, or of the items of a list or tuple display (as a tuple); MISSING for what is not known."""
     if not isinstance(value, Value):
         return tuple(value) if isinstance(value, list) else value
     if value.is_constant:
         return value.constant
     if value.node is not None and value.node.kind in ("prim::List", "prim::Tuple"):
-        parts = tuple(constant_of(v) for v in value.node.inputs)
-        return MISSING if MISSING in parts else parts
+        return tuple(constant_of(v) for v in value.node.inputs)
     if value.node is not None and value.node.kind == "prim::Some":
         return constant_of(value.node.inputs[0])
     return MISSING

@@ -352,8 +352,12 @@ class Subscripts(Operators):
         if isinstance(value.type, OptionalType):
             return self.index_tensor(self.present(value, "TypeError", "an index is None"))
         if isinstance(value.type, ListType) or value.type == BOOL:
-            return self.op("aten::tensor", value)
+            return self.tensor_of(value, None)
         self.type_error(f"a tensor cannot be indexed by {value.type}")
+
+    def tensor_of(self, data: Value, dtype: Value | None) -> Value:
+        """``tensor(data)``."""
+        raise NotImplementedError
 
     def index_list(self, indices: list[Value]) -> Value:
         """The indices as the list that ``aten::index`` takes."""

@@ -23,6 +23,7 @@ from jitlang.types import (
     DTYPE,
     FLOAT,
     INT,
+    NEVER,
     NONE,
     STR,
     ListType,
@@ -77,7 +78,7 @@ class Tensors(Subscripts):
         if name == "dtype":
             return self.constant(value.type.dtype, DTYPE) if value.type.dtype is not None else self.op("aten::dtype", value)
         if name == "device":
-            return self.constant(value.type.device, DEVICE) if value.type.device else self.op("aten::device", value)
+            return self.constant(value.type.device or "cpu", DEVICE) if value.type.device or not overloads("aten::device") else self.op("aten::device", value)
         if name in ("is_cuda", "requires_grad", "is_leaf", "is_sparse", "is_quantized", "is_meta") and not overloads(f"aten::{name}"):
             return self.constant(value.type.device == "cuda" if name == "is_cuda" else name == "is_leaf")
         if name == "grad" and not overloads("aten::grad"):
@@ -187,6 +188,86 @@ class Tensors(Subscripts):
 
         self.loop("prim::For", (self.constant(0), size, self.constant(1)), (INT,), [], body)
         return made
+
+    # ---- tensors from data ------------------------------------------------------------------------------------------
+
+    def tensor_of(self, data: Value, dtype: Value | None) -> Value:
+        """``tensor(data)`` of numbers in nested lists or tuples."""
+        if isinstance(data.type, TensorType):
+            made = self.op("aten::clone", data)
+            return made if dtype is None else self.op("aten::to", made, dtype)
+        rank, number = self.data_shape(data.type)
+        kind = dtype if dtype is not None else self.constant(dtype_named({INT: "int64", BOOL: "bool"}.get(number, "float32")), DTYPE)
+        if rank == 0:
+            return self.op("aten::scalar_tensor", data, dtype=kind)
+        data = self.nested_lists(data)
+        sizes: list[Value] = []
+        level: Value = data
+        for at in range(rank):
+            sizes.append(self.op("py::len", level))
+            if at < rank - 1:
+                level = self.first_or_empty(level)
+        made = self.op("aten::empty", self.emit("prim::List", sizes, (ListType(INT),)).output, dtype=kind)
+        self.fill_data(made, data, sizes, 0)
+        return made
+
+    def data_shape(self, type: Type) -> tuple[int, Type]:
+        """How deep lists of numbers are nested, and what numbers they hold."""
+        rank = 0
+        while isinstance(type, ListType | TupleType):
+            inner = type.element if isinstance(type, ListType) else self.common(type.elements, "items of the data")
+            type, rank = inner, rank + 1
+        if type == NEVER:
+            return rank, FLOAT
+        if type not in (INT, FLOAT, BOOL):
+            self.type_error(f"a tensor cannot be made of {type}", hint="pass numbers, or lists of numbers of one shape")
+        return rank, type
+
+    def nested_lists(self, data: Value) -> Value:
+        """Nested tuples as nested lists."""
+        if isinstance(data.type, TupleType):
+            return self.list_of([self.nested_lists(p) for p in self.parts_of(data)])
+        if isinstance(data.type, ListType) and isinstance(data.type.element, TupleType):
+            made = self.list_of([])
+            size = self.op("py::len", data)
+
+            def body(params: list[Value]) -> None:
+                self.op("py::append", made, self.nested_lists(self.op("py::getitem", data, params[0])))
+
+            self.loop("prim::For", (self.constant(0), size, self.constant(1)), (INT,), [], body)
+            return made
+        if data.type == ListType(NEVER):
+            return self.convert(data, ListType(FLOAT), "the data")
+        return data
+
+    def first_or_empty(self, items: Value) -> Value:
+        """The first of some lists, or an empty list."""
+        assert isinstance(items.type, ListType)
+        element = items.type.element
+        some = self.op("py::bool", items)
+        return self.choose(some, lambda: self.op("py::getitem", items, self.constant(0)), lambda: self.emit("prim::List", (), (element,)).output)
+
+    def fill_data(self, made: Value, data: Value, sizes: list[Value], depth: int) -> None:
+        """Writes nested lists into a tensor; ValueError where their lengths differ."""
+        if depth:
+            uneven = self.op("py::ne", self.op("py::len", data), sizes[depth])
+            self.when(uneven, lambda: self.raise_error("ValueError", self.uneven_message(data, sizes[depth], depth)))
+
+        def body(params: list[Value]) -> None:
+            place = self.op("aten::select", made, self.constant(0), params[0])
+            item = self.op("py::getitem", data, params[0])
+            if isinstance(item.type, ListType):
+                self.fill_data(place, item, sizes, depth + 1)
+            else:
+                self.op("aten::fill_", place, item)
+
+        self.loop("prim::For", (self.constant(0), sizes[depth], self.constant(1)), (INT,), [], body)
+
+    def uneven_message(self, data: Value, size: Value, depth: int) -> Value:
+        """PyTorch's text."""
+        text = self.op("py::add", self.constant("expected sequence of length "), self.op("py::str", size))
+        text = self.op("py::add", text, self.constant(f" at dim {depth} (got "))
+        return self.op("py::add", self.op("py::add", text, self.op("py::str", self.op("py::len", data))), self.constant(")"))
 
     # ---- calls of operators -----------------------------------------------------------------------------------------
 

@@ -218,10 +218,15 @@ class TensorMethods:
         return bool(self.item())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
+
+    def _number(self) -> Any:
+        if _impl(self).numel != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.item()
 
     def __index__(self) -> int:
         value = self.item()

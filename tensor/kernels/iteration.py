@@ -254,7 +254,7 @@ def check_no_overlap(target: ptr[TensorImpl]) -> None:
     """Raises where one element of `target` stands for several (an expanded tensor)."""
     for d in range(target.rank):
         check(
-            target.strides[d] != 0 or target.sizes[d] <= 1,
+            target.strides[d] != 0 or target.sizes[d] <= 1 or target.numel == 0,
             "RuntimeError",
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation.",

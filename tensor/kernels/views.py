@@ -255,7 +255,6 @@ def expand(self: Tensor, rank: i64, sizes: ptr[i64]) -> Tensor:
 @kernel(extern=True)
 def diagonal(self: Tensor, offset: i64, dim1: i64, dim2: i64) -> Tensor:
     """The diagonal of two dimensions, as a last dimension."""
-    check(self.rank >= 2, "RuntimeError", "diagonal(): the tensor must have at least two dimensions, not {}", self.rank)
     a, b = wrapped_dim(dim1, self.rank), wrapped_dim(dim2, self.rank)
     check(a != b, "RuntimeError", "diagonal dimensions cannot be identical {}, {}", dim1, dim2)
     rows, columns = self.sizes[a], self.sizes[b]

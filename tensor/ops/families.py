@@ -182,7 +182,7 @@ def binary(
             samples = both if form == "Tensor" else single
             text = f"{each}{overload}(Tensor self, {kind} other) -> Tensor"
             row(text, doc, made[form], PURE, POINTWISE, *flags, infer=rules.pointwise(rule), samples=samples)
-            if inplace:
+            if inplace and not each.startswith("__"):
                 text = f"{each}_{overload}(Tensor(a!) self, {kind} other) -> Tensor(a!)"
                 row(text, f"{doc[:-1]}, in place.", made[f"{form}_"], infer=rules.same, samples=samples)
         if operator is not None:

@@ -207,13 +207,12 @@ for _name, _op, _operator, _alias in (
 SIGNED = (*FLOATS, "int64", "int32")
 unary("neg", a.neg, "-self.", dtypes=NUMERIC, alias=("negative",))
 unary("abs", a.absolute, "The magnitude.", dtypes=NUMERIC, special=True, alias=("absolute",))
-unary("positive", a.identity, "self, as a new tensor.", dtypes=NUMERIC, inplace=False)
 unary("sign", _every(a.sign, a.identity), "-1, 0 or 1.", dtypes=NUMERIC, alias=("sgn",))
 for _name, _doc in (("floor", "Rounds down."), ("ceil", "Rounds up."), ("trunc", "Cuts the fraction off.")):
     unary(_name, {"f": ELEMENTARY[_name], "i": a.identity, "u": a.identity}, _doc, dtypes=NUMERIC, special=True, alias=("fix",) if _name == "trunc" else ())
 unary("round", {"f": ELEMENTARY["round"], "i": a.identity, "u": a.identity}, "Rounds to the nearest whole number, halves to even.", dtypes=NUMERIC, special=True)
 unary("frac", {"f": ELEMENTARY["frac"]}, "The fraction.")
-unary("bitwise_not", {"i": a.bit_not, "u": a.bit_not, "b": a.flip_bool}, "Inverts the bits.", dtypes=(*INTS, "bool"), alias=("__invert__",))
+unary("bitwise_not", {"i": a.bit_not, "u": a.bit_not, "b": a.flip_bool}, "Inverts the bits.", dtypes=(*INTS, "bool"))
 unary("logical_not", _every(a.logical_not), "Whether it is zero.", RESULT_BOOL, dtypes=ALL)
 for _name, _op, _doc in (
     ("isnan", a.isnan, "Whether it is not a number."),

@@ -346,6 +346,13 @@ def clone_native(self: Tensor) -> Tensor:
 
 
 @kernel
+def itself(self: Tensor) -> Tensor:
+    """The tensor itself."""
+    retain(self)
+    return self
+
+
+@kernel
 def copy_native(self: Tensor, src: Tensor, non_blocking: b1) -> Tensor:
     """Copies the elements of another tensor, broadcast and converted."""
     return assign(self, src)
@@ -353,6 +360,7 @@ def copy_native(self: Tensor, src: Tensor, non_blocking: b1) -> Tensor:
 
 view("alias(Tensor(a) self) -> Tensor(a)", "A second view of the same elements.", alias_native, same, [Sample(X)], **_METHOD, extra={"oracle": lambda t: t.view_as(t)})
 view("detach(Tensor(a) self) -> Tensor(a)", "The same elements outside of any record of gradients.", alias_native, same, [Sample(X)])
+view("positive(Tensor(a) self) -> Tensor(a)", "The tensor itself.", itself, same, [Sample(A((2, 3), d)) for d in ALL if d != "bool"])
 view("contiguous(Tensor(a) self) -> Tensor(a)", "Row by row without gaps, copying if need be.", contiguous_native, same, [Sample(X), Sample(M), Sample(E)], **_METHOD)
 row("clone(Tensor self) -> Tensor", "A copy.", clone_native, PURE, infer=same, samples=[Sample(A((2, 3), d)) for d in ALL] + [Sample(M), Sample(E), Sample(A((5,), layout="s"))])
 _COPIES = [Sample(A((3, 4)), A((4,), d, 0, seed=1)) for d in ALL] + [Sample(A((4, 3), "int64", layout="t"), A((4, 3))), Sample(V, A((5,)), error=True), Sample(A((4,)), A((3, 4)), error=True)]
@@ -421,14 +429,7 @@ for _name, _code in (("float", FLOAT32), ("double", FLOAT64), ("long", INT64), (
     _conversion(_name, _code)
 
 
-@kernel
-def cpu_native(self: Tensor) -> Tensor:
-    """On the CPU."""
-    retain(self)
-    return self
-
-
-row("cpu(Tensor(a) self) -> Tensor(a)", "On the CPU.", cpu_native, PURE, infer=same, samples=[Sample(X)], **_METHOD)
+row("cpu(Tensor(a) self) -> Tensor(a)", "On the CPU.", itself, PURE, infer=same, samples=[Sample(X)], **_METHOD)
 
 
 # ---- questions ------------------------------------------------------------------------------------------------------
@@ -536,7 +537,7 @@ def same_size_native(self: Tensor, other: Tensor) -> b1:
 @kernel
 def one_element(self: Tensor) -> None:
     """Refuses tensors that are no single number."""
-    check(self.numel == 1, "RuntimeError", "a Tensor with {} elements cannot be converted to Scalar", self.numel)
+    check(self.numel == 1, "ValueError", "only one element tensors can be converted to Python scalars")
 
 
 @kernel

@@ -40,9 +40,13 @@ def _fetch(registers: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
 
 
 class HotLoop:
-    """A loop's counter, and its native code once there is some."""
+    """A loop's counter, and its native code once there is some.
 
-    __slots__ = ("again", "count", "executable", "head", "landings", "loop", "native", "offer")
+    Entering native code copies lists and dicts, so the outermost loop is the one to take out: when an inner loop is hot, the loops
+    around it are offered at their next back-edge, and an inner loop is not entered again before it has done some work in the VM.
+    """
+
+    __slots__ = ("again", "around", "count", "executable", "head", "landings", "loop", "native", "offer")
 
     def __init__(self, executable: Executable, loop: Loop, hot: int, offer: OnHotLoop) -> None:
         self.executable = executable
@@ -51,18 +55,21 @@ class HotLoop:
         self.count = hot
         self.again = hot
         self.head: Linked = []
+        self.around: list[HotLoop] = []
         self.landings: list[tuple[Linked, list[tuple[int, int]]]] = []
         self.native: Callable[..., Any] | None = None
 
     def enter(self, registers: list[Any]) -> Linked:
         """Called when the counter has run out, at the head of an iteration. Returns the instruction to go on with."""
+        for outer in self.around:
+            outer.count = min(outer.count, 0)
         values = [registers[r] for r in self.loop.inputs]
         if self.native is None:
             self.native = self.offer(self.executable.code.graph, self.loop.node, values)
         if self.native is None:
             self.count = self.again
             return self.head
-        self.count = 0
+        self.count = self.again // 8 if self.around else 0
         result: tuple[Any, ...] = self.native(*values)
         landing: Linked = self.landings[result[0]][0]
         for register, slot in self.landings[result[0]][1]:
@@ -193,6 +200,7 @@ class VM:
             hot = HotLoop(executable, loop, self.hot, self.on_hot_loop)
             hot.head = target(loop.head)
             hot.landings = [(target(landing.at), landing.writes) for landing in loop.landings]
+            hot.around = [other for other in loops if other.loop.node.encloses(loop.node)]
             loops.append(hot)
         for index, item in enumerate(code.instructions):
             node = nodes[index]

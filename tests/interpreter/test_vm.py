@@ -14,7 +14,7 @@ from jitlang.errors import IRError
 from jitlang.interpreter.loop import StepLimitError
 from jitlang.interpreter.osr import take_out
 from jitlang.interpreter.vm import VM
-from jitlang.ir.graph import LOOPS, Graph, Node
+from jitlang.ir.graph import LOOPS, Graph, Node, Program
 from jitlang.ir.reader import parse_program
 from jitlang.types import INT, ClassType
 
@@ -147,6 +147,21 @@ graph @default(%o: Optional[int]) -> int:
       %v: int = prim::Unwrap(%o)
       yield(%v)
   return(%r)
+"""
+
+NESTED = """
+entry @count
+graph @count(%n: int) -> int:
+  %zero: int = 0
+  %one: int = 1
+  %total: int = prim::For(%zero, %n, %one, %zero):
+    body(%i: int, %t: int):
+      %u: int = prim::For(%one, %n, %one, %t):
+        body(%j: int, %v: int):
+          %w: int = py::add(%v, %one)
+          yield(%w)
+      yield(%u)
+  return(%total)
 """
 
 ENDLESS = """
@@ -359,6 +374,20 @@ def test_a_hot_loop_is_taken_out(hot: int) -> None:
     function = vm(COLLATZ, on_hot_loop=offer, hot=hot).function()
     assert [function(n) for n in (27, 97)] == [111, 118]
     assert len(asked) == (1 if hot < 110 else 0)
+
+
+def test_the_outermost_loop_is_taken_out() -> None:
+    program = parse_program(NESTED)
+    outer, inner = [node for node in program.main.walk() if node.kind in LOOPS]
+    asked: list[Node] = []
+
+    def offer(graph: Graph, loop: Node, values: Any) -> Any:
+        asked.append(loop)
+        rest = take_out(graph, loop)
+        return VM(Program(rest.name, {rest.name: rest})).function()
+
+    assert VM(program, on_hot_loop=offer, hot=64).function()(50) == 50 * 49
+    assert asked == [inner, outer]
 
 
 def test_a_loop_that_cannot_be_taken_out_yet_is_offered_again() -> None:

@@ -24,6 +24,7 @@ from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorNam
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.iteration import LazyIterable
+from jitlang.frontend.script.narrowing import PREFIX
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Node, Value
 from jitlang.registry import overloads
@@ -591,7 +592,7 @@ class Calls(Builtins):
         self.suspended.append((self.frame, self.env))
         self.active.append(key)
         own = set(assigned(body)) - set(nonlocals(body))
-        self.env = {k: v for k, v in around.items() if k not in own}
+        self.env = {k: v for k, v in around.items() if k not in own and not k.startswith(PREFIX)}
         self.env.update(names)
         self.source, self.lookup, self.function = source, lookup, name
         self.liveness = self.analyse(body)
@@ -738,7 +739,7 @@ def operator_kind(function: Any) -> str | None:
     kind = getattr(function, "kind", None)
     if isinstance(kind, str) and overloads(kind):
         return kind
-    if isinstance(function, types.FunctionType):
+    if isinstance(function, types.FunctionType) and not function.__module__.endswith(".callables"):
         return None
     name = getattr(function, "__name__", "")
     module = getattr(function, "__module__", "") or type(function).__module__

@@ -99,7 +99,13 @@ class ScriptEmitter(Calls):
 
     def attribute_expression(self, node: ast.Attribute) -> Result:
         """``a.b``."""
-        return self.attribute(self.expr(node.value), node.attr)
+        path = self.path_of(node)
+        known = self.known_path(path) if path else None
+        if known is not None:
+            return known
+        found = self.attribute(self.expr(node.value), node.attr)
+        self.note_read(path, found)
+        return found
 
     def list_expression(self, node: ast.List) -> Result:
         """``[a, b]``."""
@@ -206,11 +212,23 @@ class ScriptEmitter(Calls):
         """Assigns to an attribute or a subscript."""
         if isinstance(target, ast.Attribute):
             self.set_attribute(self.run(target.value), target.attr, value)
+            path = self.path_of(target)
+            if path and isinstance(value, Value) and not absent(value.type):
+                self.note_assigned(path, value)
         elif isinstance(target, ast.Subscript):
             base = self.run(target.value)
             self.set_item(base, self.index(target.slice), value)
         else:
             self.unsupported(target)
+
+    def note_assigned(self, path: str, value: Value) -> None:
+        """After ``self.x = value`` an Optional attribute is known not to be None."""
+        name, _, attribute = path.removeprefix("$path:").rpartition(".")
+        holder = self.env.get(name)
+        if isinstance(holder, Value) and isinstance(holder.type, ClassType):
+            declared = holder.type.attributes.get(attribute)
+            if isinstance(declared, OptionalType):
+                self.note_path(path, self.convert(value, declared.element, "the value"))
 
     def unpack(self, value: Result, targets: Sequence[ast.expr]) -> list[Result]:
         """The parts of `value` for these targets."""

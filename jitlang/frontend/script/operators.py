@@ -14,6 +14,7 @@ from typing import Any
 from jitlang.errors import ScriptTypeError
 from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.script.base import Parts, ScriptBase, absent, describe, walrus_names
+from jitlang.frontend.script.narrowing import PREFIX, Narrowing
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (
@@ -78,7 +79,7 @@ class Condition:
     when_false: list[Fact] = dataclasses.field(default_factory=list)
 
 
-class Operators(ScriptBase):
+class Operators(Narrowing):
     """Arithmetic, comparison and logic."""
 
     # ---- arithmetic -------------------------------------------------------------------------------------------------
@@ -551,6 +552,10 @@ class Operators(ScriptBase):
     def assume(self, facts: Sequence[Fact]) -> None:
         """Narrows the names that facts speak of."""
         for fact in facts:
+            if fact.name.startswith(PREFIX):
+                if self.is_current(fact.value) and fact.type != NONE:
+                    self.note_path(fact.name, self.emit("prim::Unwrap", (fact.value,), (fact.type,)).output)
+                continue
             if self.env.get(fact.name) is not fact.value:
                 continue
             if fact.type == NONE:
@@ -571,11 +576,17 @@ class Operators(ScriptBase):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 return self.test_instance(node)
             value = self.expr(node)
-            name = _name_of(node)
+            name = self.name_of(node)
             facts = []
             if name and isinstance(value, Value) and isinstance(value.type, OptionalType):
                 facts.append(Fact(name, value, value.type.element))
             return Condition(self.truth(value), facts)
+
+    def name_of(self, node: ast.expr) -> str:
+        """The name, or the key of the attribute path, that an expression reads; '' for any other expression."""
+        if isinstance(node, ast.NamedExpr):
+            node = node.target
+        return node.id if isinstance(node, ast.Name) else self.path_of(node)
 
     def test_bool(self, conjunction: bool, nodes: list[ast.expr]) -> Condition:
         """``a and b`` or ``a or b`` as a condition: facts of all operands hold together on one side."""
@@ -606,7 +617,7 @@ class Operators(ScriptBase):
         """``x is None`` and ``x is not None``."""
         value, other = self.expr(node.left), self.expr(node.comparators[0])
         truth = self.identical(value, other)
-        name = _name_of(node.left)
+        name = self.name_of(node.left)
         present: list[Fact] = []
         absent: list[Fact] = []
         other_none = (isinstance(other, Value) and other.type == NONE) or (isinstance(other, Static) and other.value is None)
@@ -620,12 +631,6 @@ class Operators(ScriptBase):
     def test_instance(self, node: ast.Call) -> Condition:
         """``isinstance(x, T)``."""
         raise NotImplementedError
-
-
-def _name_of(node: ast.expr) -> str:
-    if isinstance(node, ast.NamedExpr):
-        node = node.target
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _at_run_time(static: Static) -> bool:

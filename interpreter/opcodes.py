@@ -11,6 +11,7 @@ A formula is Python. Its letters:
 | ``R`` | the registers of the running function: parameters first, then temporaries, then constants |
 | ``A B C`` | the operands; their kinds are listed in front of the formula |
 | ``PC`` | the instruction that is executed next; assigning it is a jump |
+| ``V X Y`` | scratch; nothing is kept in them from one instruction to the next |
 | ``F`` | the running function, ``S`` the stack of suspended callers, ``AT`` the index of the instruction |
 
 | operand kind | meaning |

@@ -28,6 +28,7 @@ _all: list[Any] = []
 _local = threading.local()
 
 LIST_CELL = "jl.contexts"  # head of the list of all contexts
+MEMORY_CELL = "jl.memory.counters"  # whether allocated blocks are counted, and their number
 CURRENT_CELL = "jl.current"  # the context that was asked for last; valid if the stack pointer lies in its bounds
 
 
@@ -153,6 +154,8 @@ def release_str(pointer: int) -> None:
     head.refcount -= 1
     if head.refcount == 0:
         host.process().free(ctypes.c_void_p(pointer))
+        counting = (ctypes.c_int64 * 2).from_address(host.shared_cell(MEMORY_CELL, 16))
+        counting[1] -= bool(counting[0])
 
 
 def _owned_str(pointer: int) -> str:

@@ -406,10 +406,9 @@ def slice_of(s: ptr[Str], start, stop, step) -> ptr[Str]:
 
 
 @kernel
-def from_code(code: i64) -> ptr[Str]:
-    """chr(code)."""
-    check(code >= 0 and code < 0x110000, "ValueError", "chr() arg not in range(0x110000)")
-    return character(code)
+def length_of(s: ptr[Str]) -> i64:
+    """len(s)."""
+    return s.length
 
 
 @kernel

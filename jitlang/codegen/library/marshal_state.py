@@ -1,0 +1,259 @@
+"""The state of a call between Python and native code: memory without exceptions, entries, references by plan.
+
+In: a `State` that `begin` has set up. Out: entries found and added; `finish` gives everything up. Nothing here raises: what fails says so
+by a null pointer or a status, so that the caller can undo what it has done.
+"""
+
+from __future__ import annotations
+
+from jitlang.codegen.library import values
+from jitlang.codegen.library.layout import Dict, List
+from jitlang.codegen.library.marshal_layout import DICT, ENTRY_BYTES, LIST, OBJECT, OPTIONAL, ROOM, SET, STR, TENSOR, TUPLE, Entry, Part, Plan, State
+from jitlang.codegen.library.marshal_python import PYTHON, TENSORS, decref, incref, no_memory, set_string
+from jitlang.codegen.library.memory import COUNTERS, give_back, malloc
+from jitlang.frontend.kernel import (
+    addr,
+    address,
+    atomic_add,
+    b1,
+    call_pointer,
+    cast,
+    function_pointer,
+    i32,
+    i64,
+    kernel,
+    likely,
+    local,
+    memcpy,
+    memset,
+    null,
+    ptr,
+    u8,
+    unlikely,
+)
+from jitlang.types import VOID
+
+
+# ---- memory and errors ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def block_of(size: i64) -> ptr[u8]:
+    """A block of memory, or null with MemoryError set."""
+    block = malloc(size)
+    if unlikely(block == null(ptr[u8])):
+        no_memory()
+    elif unlikely(COUNTERS.on != 0):
+        atomic_add(addr(COUNTERS.live), 1)
+    return block
+
+
+@kernel(inline="never")
+def overflow() -> None:
+    """Sets OverflowError: an integer does not fit into 64 bits."""
+    set_string(PYTHON.overflow, PYTHON.overflow_text)
+
+
+@kernel
+def type_of(object: ptr[u8]) -> ptr[u8]:
+    """type(object)."""
+    return cast(ptr[ptr[u8]], object)[1]
+
+
+# ---- references -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def retain_pointer(v: ptr[u8], plan: ptr[Plan]) -> None:
+    """One more reference to what a plan of pointers is of; null is none."""
+    if v != null(ptr[u8]):
+        if plan.kind == TENSOR:
+            call_pointer(VOID, TENSORS.retain, v)
+        else:
+            cast(ptr[i64], v)[0] = cast(ptr[i64], v)[0] + 1
+
+
+@kernel
+def release_at(plan: ptr[Plan], at: ptr[u8]) -> None:
+    """Gives up the references in the value at an address, and what has none left with them."""
+    again = function_pointer(release_at, ptr[Plan], ptr[u8])
+    kind = plan.kind
+    if kind == TUPLE:
+        for i in range(plan.count):
+            part = cast(ptr[Part], plan.parts) + i
+            call_pointer(VOID, again, part.plan, at + part.offset)
+    elif kind == OPTIONAL:
+        if at[0] != 0:
+            call_pointer(VOID, again, plan.first, at + plan.offset)
+    elif kind == STR or kind >= TENSOR:
+        v = cast(ptr[ptr[u8]], at)[0]
+        if v != null(ptr[u8]):
+            if kind == TENSOR:
+                call_pointer(VOID, TENSORS.release, v)
+            else:
+                left = cast(ptr[i64], v)[0] - 1
+                cast(ptr[i64], v)[0] = left
+                if left == 0:
+                    if kind == LIST:
+                        items = cast(ptr[List], v)
+                        size = plan.first.size
+                        if is_counted(plan.first):
+                            for i in range(items.length):
+                                call_pointer(VOID, again, plan.first, items.data + i * size)
+                        give_back(items.data)
+                        give_back(v)
+                    elif kind == DICT or kind == SET:
+                        d = cast(ptr[Dict], v)
+                        for n in range(d.used):
+                            e = d.entries + n * plan.entry
+                            if cast(ptr[i64], e)[0] != -1:
+                                call_pointer(VOID, again, plan.first, e + plan.offset)
+                                if kind == DICT:
+                                    call_pointer(VOID, again, plan.second, e + plan.second_offset)
+                        give_back(d.entries)
+                        give_back(v)
+                    elif kind == OBJECT:
+                        values.destroy_object(v)
+                    else:
+                        give_back(v)
+
+
+@kernel
+def is_counted(plan: ptr[Plan]) -> b1:
+    """Whether values may hold references."""
+    return plan.kind == STR or plan.kind >= TENSOR
+
+
+# ---- entries --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def begin(state: ptr[State], lenient: i64, snapshot: i64) -> None:
+    """Sets a state up."""
+    state.lenient = lenient
+    state.snapshot = snapshot
+    state.count = 0
+    state.read = 0
+    state.capacity = ROOM
+    state.entries = cast(ptr[Entry], state.room)
+    state.table = null(ptr[i32])
+
+
+@kernel
+def entry_at(state: ptr[State], n: i64) -> ptr[Entry]:
+    """Entry n."""
+    return state.entries + n
+
+
+@kernel
+def spread(object: ptr[u8]) -> i64:
+    """The hash of an address."""
+    return values.hash_word(address(object))
+
+
+@kernel
+def find(state: ptr[State], object: ptr[u8], plan: ptr[Plan]) -> ptr[u8]:
+    """The native that was copied from an object by this plan, or null."""
+    if likely(state.table == null(ptr[i32])):
+        for n in range(state.count):
+            e = state.entries + n
+            if e.object == object and e.plan == plan:
+                return e.native
+        return null(ptr[u8])
+    at = spread(object) & state.mask
+    n = i64(state.table[at])
+    while n >= 0:
+        e = state.entries + n
+        if e.object == object and e.plan == plan:
+            return e.native
+        at = (at + 1) & state.mask
+        n = i64(state.table[at])
+    return null(ptr[u8])
+
+
+@kernel
+def enter(state: ptr[State], n: i64) -> None:
+    """Puts entry n into the hash table."""
+    at = spread((state.entries + n).object) & state.mask
+    while state.table[at] >= 0:
+        at = (at + 1) & state.mask
+    state.table[at] = i32(n)
+
+
+@kernel(inline="never")
+def grow(state: ptr[State], hashed: b1) -> b1:
+    """Room for more entries, and a table of them if they were copied in; False with MemoryError set where there is no memory."""
+    capacity = state.capacity * 4
+    made = cast(ptr[Entry], block_of(capacity * ENTRY_BYTES))
+    if made == null(ptr[Entry]):
+        return False
+    memcpy(cast(ptr[u8], made), cast(ptr[u8], state.entries), state.count * ENTRY_BYTES)
+    if state.entries != cast(ptr[Entry], state.room):
+        give_back(cast(ptr[u8], state.entries))
+    state.entries = made
+    state.capacity = capacity
+    if hashed:
+        table = cast(ptr[i32], block_of(capacity * 8))
+        if table == null(ptr[i32]):
+            return False
+        memset(cast(ptr[u8], table), 255, capacity * 8)
+        if state.table != null(ptr[i32]):
+            give_back(cast(ptr[u8], state.table))
+        state.table = table
+        state.mask = capacity * 2 - 1
+        for n in range(state.count):
+            enter(state, n)
+    return True
+
+
+@kernel
+def add(state: ptr[State], object: ptr[u8], native: ptr[u8], plan: ptr[Plan], owner: i64, hashed: b1) -> b1:
+    """Adds an entry, which takes another reference to the object; False with MemoryError set where there is no memory."""
+    n = state.count
+    if not likely(n < state.capacity):
+        if not grow(state, hashed):
+            return False
+    e = state.entries + n
+    e.object = object
+    e.native = native
+    e.plan = plan
+    e.owner = owner
+    state.count = n + 1
+    incref(object)
+    if hashed:
+        state.read = n + 1
+        if state.table != null(ptr[i32]):
+            enter(state, n)
+    return True
+
+
+@kernel
+def forget_attributes(e: ptr[Entry]) -> None:
+    """Takes the attributes out of an object that may be part of a cycle."""
+    v = e.native
+    for i in range(e.plan.count):
+        part = cast(ptr[Part], e.plan.parts) + i
+        release_at(part.plan, v + part.offset)  # the entry's own reference keeps the object itself alive
+        memset(v + part.offset, 0, part.plan.size)
+
+
+@kernel(extern=True)
+def finish(state: ptr[State]) -> None:
+    """Gives up all entries; the natives end with the call."""
+    for n in range(state.read):
+        e = state.entries + n
+        if e.plan.cyclic != 0:
+            forget_attributes(e)
+    slot = local(ptr[u8], 1)
+    for n in range(state.count):
+        e = state.entries + n
+        if n < state.read:
+            slot[0] = e.native
+            release_at(e.plan, cast(ptr[u8], slot))
+        decref(e.object)
+    if state.entries != cast(ptr[Entry], state.room):
+        give_back(cast(ptr[u8], state.entries))
+    if state.table != null(ptr[i32]):
+        give_back(cast(ptr[u8], state.table))
+
+

@@ -21,15 +21,20 @@ from typing import Any
 
 import jitlang.operators  # noqa: F401  registers the operators of Python's own types
 from jitlang.errors import ArchiveError, CompileError, JitlangError
-from jitlang.runtime.install import install
-from jitlang.runtime.module import ScriptModule, export
-from jitlang.runtime.script import script
-from jitlang.runtime.status import status, wait_for_compilation
+from jitlang.tensor.callables import set_maker as _set_maker
 from jitlang.tensor.tensor import Device, Size, Tensor, as_tensor, device, from_dlpack, from_numpy, is_tensor, set_printoptions, tensor
 from jitlang.types import DTYPES as _DTYPES
 from jitlang.version import VERSION as __version__
 
-install()
+
+
+def _compiled_operator(rows: Any) -> Any:
+    from jitlang.runtime.operators import operator_function  # compilers are imported with the first operator, not with jitlang
+
+    return operator_function(rows)
+
+
+# _set_maker(_compiled_operator)
 for _dtype in _DTYPES:
     globals()[_dtype.name] = _dtype
 float, double, int, long = (globals()[n] for n in ("float32", "float64", "int32", "int64"))  # noqa: A001  PyTorch's names
@@ -58,6 +63,11 @@ __all__ = [
 
 _LAZY = {"nn": "jitlang.nn", "jit": "jitlang.jit"}
 _LAZY_NAMES = {
+    "script": ("jitlang.runtime.script", "script"),
+    "export": ("jitlang.runtime.module", "export"),
+    "ScriptModule": ("jitlang.runtime.module", "ScriptModule"),
+    "status": ("jitlang.runtime.status", "status"),
+    "wait_for_compilation": ("jitlang.runtime.status", "wait_for_compilation"),
     "save": ("jitlang.serialization.models", "save"),
     "load": ("jitlang.serialization.models", "load"),
     "set_num_threads": ("jitlang.native.threads", "set_num_threads"),
@@ -72,7 +82,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(_LAZY[name])
     if name in _LAZY_NAMES:
         module, attribute = _LAZY_NAMES[name]
-        return getattr(importlib.import_module(module), attribute)
+        found = globals()[name] = getattr(importlib.import_module(module), attribute)
+        return found
     from jitlang.tensor import tensor as tensors
 
     try:

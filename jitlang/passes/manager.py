@@ -26,6 +26,7 @@ from jitlang.passes.budget import Budget
 from jitlang.passes.carried import Carried
 from jitlang.passes.cse import CommonSubexpressions
 from jitlang.passes.dce import DeadCode
+from jitlang.passes.elements import Elements
 from jitlang.passes.exits import Exits
 from jitlang.passes.fold import Fold
 from jitlang.passes.inline import Inline
@@ -45,7 +46,7 @@ class Pass(Protocol):
 
 
 PASSES: dict[str, type[Any]] = {
-    cls.name: cls for cls in (Inline, Exits, Fold, Peephole, CommonSubexpressions, DeadCode, Unroll, LoopInvariants, Carried, Prune)
+    cls.name: cls for cls in (Inline, Exits, Fold, Peephole, CommonSubexpressions, DeadCode, Unroll, LoopInvariants, Carried, Prune, Elements)
 }
 
 PIPELINES: dict[int, tuple[str, ...]] = {
@@ -55,6 +56,7 @@ PIPELINES: dict[int, tuple[str, ...]] = {
         "inline",
         "prune",
         "exits",
+        "elements",
         "fold",
         "peephole",
         "carried",

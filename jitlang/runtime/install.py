@@ -1,4 +1,4 @@
-"""Connects the layers below at import: operators become compiled callables, tensors get their type and their reference counts."""
+"""Connects the layers below: tensors get their type, their reference counts and their way between Python and native code."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from jitlang.types import DEVICE, DTYPE, TENSOR, DType, TensorType, Type, dtype_
 
 
 def install() -> None:
-    """Lets eager operators be made by `jitlang.runtime.operators`, and tells the frontend and the code generator of tensors."""
+    """Tells the frontend and the code generator of tensors; called when this layer is imported."""
     from jitlang.codegen.script import managed
     from jitlang.frontend import annotations
-    from jitlang.tensor import callables
     from jitlang.tensor.devices import Device
     from jitlang.tensor.handles import Tensor
     from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
@@ -20,7 +19,6 @@ def install() -> None:
     annotations.declare_type(Tensor, TENSOR, type_of_tensor)
     annotations.declare_type(DType, DTYPE)
     annotations.declare_type(Device, DEVICE, lambda _: DEVICE)
-    # callables.set_maker(_make)
 
 
 def type_of_tensor(tensor: Any) -> Type:
@@ -31,7 +29,4 @@ def type_of_tensor(tensor: Any) -> Type:
     return TensorType(dtype_coded(held.dtype), held.rank, "cpu")
 
 
-def _make(rows: Any) -> Any:
-    from jitlang.runtime.operators import operator_function  # the frontend is imported with the first operator, not with jitlang
-
-    return operator_function(rows)
+install()

@@ -1,0 +1,161 @@
+"""Single elements of tensors as numbers, without a tensor in between.
+
+| given | result |
+|---|---|
+| ``%v = aten::select(aten::select(%x, 0, %i), 0, %j)``, ``%n: int = aten::Int(%v)``, ``%x`` of rank 2 and known dtype | ``%n: int = aten::element_int.r2(%x, %i, %j, "int64")`` |
+| the same with ``aten::Float``, ``aten::Bool`` | ``element_float``, ``element_bool`` |
+| ``aten::Bool(aten::eq(%v, %w))`` and the other comparisons, both of one dtype | ``py::eq`` of two elements |
+| ``aten::fill_(%v, %n)`` whose result is not used | ``aten::set_element.r2_int(%x, %i, %j, %n, "int64")`` |
+
+The selects must stand right before, with nothing between that may raise or write, and have no other use: so an index out of range is reported
+as before, in the same order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jitlang.ir.alias import has_effect, may_raise
+from jitlang.ir.graph import Node, Program, Value
+from jitlang.passes.budget import Budget
+from jitlang.types import BOOL, FLOAT, INT, STR, TensorType, Type
+
+RANKS = 4
+_NUMBER: dict[str, Type] = {"aten::Int": INT, "aten::Float": FLOAT, "aten::Bool": BOOL}
+_OF_KIND = {"i": INT, "u": INT, "f": FLOAT, "b": BOOL}
+_RELATIONS = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+@dataclasses.dataclass(frozen=True)
+class Elements:
+    """Rewrites reads and writes of single elements."""
+
+    name = "elements"
+
+    def run(self, program: Program, budget: Budget) -> None:
+        """Looks at each node once."""
+        for graph in program.functions.values():
+            for node in list(graph.walk()):
+                if node.block is None:
+                    continue
+                if node.kind in _NUMBER:
+                    _read(node, budget) or _compare(node, budget)
+                elif node.kind == "aten::fill_":
+                    _write(node, budget)
+
+
+@dataclasses.dataclass
+class _Chain:
+    """A tensor indexed down to one element."""
+
+    base: Value
+    indices: list[Value]
+    selects: list[Node]
+    dtype: str
+    kind: Type
+
+
+def _chain(value: Value) -> _Chain | None:
+    """How `value`, of rank 0, was selected out of a tensor of known rank and dtype; None if otherwise."""
+    indices: list[Value] = []
+    selects: list[Node] = []
+    while True:
+        node = value.node
+        if node is None or node.kind != "aten::select" or len(value.uses) != 1:
+            return None
+        base, dim, index = node.inputs
+        if not dim.is_constant or dim.constant != 0 or not isinstance(base.type, TensorType) or base.type.rank is None:
+            return None
+        indices.insert(0, index)
+        selects.append(node)
+        if base.type.rank == len(indices):
+            break
+        value = base
+    if base.type.dtype is None or len(indices) > RANKS:
+        return None
+    return _Chain(base, indices, selects, base.type.dtype.name, _OF_KIND[base.type.dtype.kind])
+
+
+def _adjacent(nodes: list[Node], end: Node) -> bool:
+    """Whether `nodes` and `end` are in one block with nothing between them that may raise or write."""
+    block = end.block
+    assert block is not None
+    if any(n.block is not block for n in nodes):
+        return False
+    positions = [block.nodes.index(n) for n in nodes]
+    last = block.nodes.index(end)
+    between = block.nodes[min(positions) : last]
+    return all(n in nodes or not (may_raise(n) or has_effect(n)) for n in between)
+
+
+def _element(chain: _Chain, kind: Type, before: Node) -> Value:
+    text = _insert(Node("prim::Constant", (), (STR,), where=before.range, value=chain.dtype), before).output
+    node = Node(f"aten::element_{kind}", [chain.base, *chain.indices, text], (kind,), where=before.range, overload=f"r{len(chain.indices)}")
+    return _insert(node, before).output
+
+
+def _insert(node: Node, before: Node) -> Node:
+    return node.insert_before(before)
+
+
+def _remove(chain: _Chain) -> None:
+    for node in chain.selects:
+        node.destroy()
+
+
+def _read(node: Node, budget: Budget) -> bool:
+    chain = _chain(node.inputs[0])
+    if chain is None or not _adjacent(chain.selects, node):
+        return False
+    wanted = _NUMBER[node.kind]
+    # int(float element) cuts and may raise; that stays the business of aten::Int
+    if (wanted == INT and chain.kind == FLOAT) or not budget.take():
+        return False
+    made = _element(chain, wanted, node)
+    node.output.replace_with(made)
+    node.destroy()
+    _remove(chain)
+    return True
+
+
+def _compare(node: Node, budget: Budget) -> bool:
+    relation = node.inputs[0].node
+    if node.kind != "aten::Bool" or relation is None or relation.kind.removeprefix("aten::") not in _RELATIONS or len(relation.output.uses) != 1:
+        return False
+    if node.block is not relation.block or len(relation.inputs) != 2:
+        return False
+    chains = [_chain(v) for v in relation.inputs]
+    first, second = chains
+    if first is None or second is None or first.dtype != second.dtype or not _adjacent([*first.selects, *second.selects, relation], node):
+        return False
+    if not budget.take():
+        return False
+    kind = BOOL if first.kind == BOOL else first.kind
+    values = [_element(c, kind, node) for c in (first, second)]
+    made = Node(relation.kind.replace("aten::", "py::"), values, (BOOL,), where=node.range, overload=str(kind)).insert_before(node).output
+    node.output.replace_with(made)
+    node.destroy()
+    relation.destroy()
+    _remove(first)
+    _remove(second)
+    return True
+
+
+def _write(node: Node, budget: Budget) -> bool:
+    target, value = node.inputs[0], node.inputs[1]
+    if node.output.uses or value.type not in (INT, FLOAT):
+        return False
+    chain = _chain(target)
+    if chain is None or not _adjacent(chain.selects, node):
+        return False
+    allowed = {INT: ("int64", "float32", "float64"), FLOAT: ("float32", "float64")}
+    if chain.dtype not in allowed[value.type] or not budget.take():
+        return False
+    text = _insert(Node("prim::Constant", (), (STR,), where=node.range, value=chain.dtype), node).output
+    made = Node("aten::set_element", [chain.base, *chain.indices, value, text], (), where=node.range, overload=f"r{len(chain.indices)}_{value.type}")
+    _insert(made, node)
+    node.destroy()
+    _remove(chain)
+    return True
+
+

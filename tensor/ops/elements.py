@@ -1,0 +1,117 @@
+"""Rows for single elements: what the pass `jitlang.passes.elements` makes of ``int(x[i, j])`` and ``x[i, j] = number``.
+
+A row is named ``element_KIND.rN``: the kind of number, and the number of indices, which is the tensor's rank. The dtype is a static argument, so
+that the code is a bounds check and a load. Errors are those of indexing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, ptr
+from jitlang.registry import PURE, Operator, register
+from jitlang.tensor.kernels.pointwise import writing
+from jitlang.tensor.layout import TensorImpl
+from jitlang.types import dtype_named, machine_type
+
+Tensor = ptr[TensorImpl]
+RANKS = 4
+
+
+@kernel(inline="always")
+def step_along(self: Tensor, d, index: i64) -> i64:
+    """How many elements on index `index` of dimension `d` stands."""
+    size = self.sizes[d]
+    at = index + size if index < 0 else index
+    check(at >= 0 and at < size, "IndexError", "index {} is out of bounds for dimension 0 with size {}", index, size)
+    return at * self.strides[d]
+
+
+@kernel(inline="always")
+def load_number(self: Tensor, at: i64, dtype, kind):
+    """Element `at`, counted from the first, as a number of that kind."""
+    T = machine_type(dtype_named(dtype))
+    value = cast(ptr[T], self.data)[at]
+    if kind == "float":
+        return f64(value)
+    if kind == "bool":
+        return b1(value)
+    return i64(value)
+
+
+@kernel(inline="always")
+def store_number(self: Tensor, at: i64, value, dtype) -> None:
+    """Writes element `at`."""
+    T = machine_type(dtype_named(dtype))
+    writing(self)
+    cast(ptr[T], self.data)[at] = T(value)
+
+
+def _reader(kind: str, rank: int) -> Any:
+    if rank == 1:
+
+        @kernel
+        def read(self: Tensor, i: i64, dtype):
+            return load_number(self, step_along(self, 0, i), dtype, kind)
+
+    elif rank == 2:
+
+        @kernel
+        def read(self: Tensor, i: i64, j: i64, dtype):
+            return load_number(self, step_along(self, 0, i) + step_along(self, 1, j), dtype, kind)
+
+    elif rank == 3:
+
+        @kernel
+        def read(self: Tensor, i: i64, j: i64, k: i64, dtype):
+            return load_number(self, step_along(self, 0, i) + step_along(self, 1, j) + step_along(self, 2, k), dtype, kind)
+
+    else:
+
+        @kernel
+        def read(self: Tensor, i: i64, j: i64, k: i64, m: i64, dtype):
+            return load_number(self, step_along(self, 0, i) + step_along(self, 1, j) + step_along(self, 2, k) + step_along(self, 3, m), dtype, kind)
+
+    return read
+
+
+def _writer(rank: int) -> Any:
+    if rank == 1:
+
+        @kernel
+        def write(self: Tensor, i: i64, value, dtype) -> None:
+            store_number(self, step_along(self, 0, i), value, dtype)
+
+    elif rank == 2:
+
+        @kernel
+        def write(self: Tensor, i: i64, j: i64, value, dtype) -> None:
+            store_number(self, step_along(self, 0, i) + step_along(self, 1, j), value, dtype)
+
+    elif rank == 3:
+
+        @kernel
+        def write(self: Tensor, i: i64, j: i64, k: i64, value, dtype) -> None:
+            store_number(self, step_along(self, 0, i) + step_along(self, 1, j) + step_along(self, 2, k), value, dtype)
+
+    else:
+
+        @kernel
+        def write(self: Tensor, i: i64, j: i64, k: i64, m: i64, value, dtype) -> None:
+            store_number(self, step_along(self, 0, i) + step_along(self, 1, j) + step_along(self, 2, k) + step_along(self, 3, m), value, dtype)
+
+    return write
+
+
+def _row(text: str, doc: str, native: Any, samples: Any, *flags: str) -> None:
+    made = Operator(text, "aten", doc, frozenset(flags), native=native, samples=samples, variants=(), extra={"oracle": None})
+    native.qualified = f"tensor.{made.qualified}"
+    register(made)
+
+
+for _rank in range(1, RANKS + 1):
+    _indices = ", ".join(f"int i{n}" for n in range(_rank))
+    for _kind in ("int", "float", "bool"):
+        _row(f"element_{_kind}.r{_rank}(Tensor self, {_indices}, str dtype) -> {_kind}", "One element.", _reader(_kind, _rank), [], PURE)
+    for _kind in ("int", "float"):
+        _row(f"set_element.r{_rank}_{_kind}(Tensor(a!) self, {_indices}, {_kind} value, str dtype) -> ()", "Writes one element.", _writer(_rank), [])

@@ -288,6 +288,17 @@ def destroy_object(v: ptr[u8]) -> None:
             pending[0] = cast(ptr[ptr[u8]], current)[1]
 
 
+@kernel
+def release_later(v: ptr[u8], pending: ptr[ptr[u8]]) -> None:
+    """Gives up a reference to an object; if it was the last one, puts the object on the chain of those to be freed."""
+    if v != null(ptr[u8]):
+        left = cast(ptr[i64], v)[0] - 1
+        cast(ptr[i64], v)[0] = left
+        if left == 0:
+            cast(ptr[ptr[u8]], v)[1] = pending[0]
+            pending[0] = v
+
+
 # ---- comparison ---------------------------------------------------------------------------------------------------
 
 

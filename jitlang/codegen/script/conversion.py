@@ -73,7 +73,7 @@ def require(b: FunctionBuilder, node: Node, object: str, undo: Callable[[], None
 # ---- functions of the module --------------------------------------------------------------------------------------
 
 
-def _function(b: FunctionBuilder, symbol: str, type: Type, result: str, parameters: list[str], body: Callable[[FunctionBuilder, Type], None]) -> str:
+def module_function(b: FunctionBuilder, symbol: str, type: Type, result: str, parameters: list[str], body: Callable[[FunctionBuilder, Type], None]) -> str:
     """The name of an internal function of the module, made on first use; `body` returns by ``ret``."""
     module = b.module
     if symbol not in module.functions:
@@ -134,7 +134,7 @@ def to_python(b: FunctionBuilder, type: Type, operand: str) -> str:
         if found is not None:
             return found.box(b, type, operand)
     text = register_type(type)
-    callee = _function(b, f"jl.box<{type}>", type, "ptr", [f"{text} %value"], _box)
+    callee = module_function(b, f"jl.box<{type}>", type, "ptr", [f"{text} %value"], _box)
     return b.op(f"call ptr {callee}({text} {operand})")
 
 
@@ -226,7 +226,7 @@ def _box_dict(b: FunctionBuilder, type: DictType) -> None:
 def from_python(b: FunctionBuilder, node: Node, type: Type, object: str) -> str:
     """Emits the conversion of an object that is of `type`, with a reference of its own; fails as `node` where it is not. The GIL is held."""
     text = register_type(type)
-    callee = _function(b, f"jl.unbox<{type}>", type, f"{{{text}, i1}}", ["ptr %ctx", "ptr %object"], _unbox)
+    callee = module_function(b, f"jl.unbox<{type}>", type, f"{{{text}, i1}}", ["ptr %ctx", "ptr %object"], _unbox)
     made = b.op(f"call {{{text}, i1}} {callee}(ptr %ctx, ptr {object})")
     bad, following = b.block("misfit"), b.block("fits")
     b.branch(b.op(f"extractvalue {{{text}, i1}} {made}, 1"), bad, following, likely=False)
@@ -338,7 +338,7 @@ def _returned(b: FunctionBuilder, type: Type, kernel: Kernel, pointer: str, *num
 def _inner(b: FunctionBuilder, type: Type, object: str, undo: Callable[[], None], outer: Type) -> str:
     """Unboxes a part of the object; if that fails, `undo` and the failure of the whole."""
     text = register_type(type)
-    callee = _function(b, f"jl.unbox<{type}>", type, f"{{{text}, i1}}", ["ptr %ctx", "ptr %object"], _unbox)
+    callee = module_function(b, f"jl.unbox<{type}>", type, f"{{{text}, i1}}", ["ptr %ctx", "ptr %object"], _unbox)
     made = b.op(f"call {{{text}, i1}} {callee}(ptr %ctx, ptr {object})")
     bad, following = b.block("misfit"), b.block("fits")
     b.branch(b.op(f"extractvalue {{{text}, i1}} {made}, 1"), bad, following, likely=False)

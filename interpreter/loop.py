@@ -11,6 +11,7 @@ Collatz; the others 390, 370 and 465).
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import heapq
 import linecache
@@ -123,6 +124,14 @@ def loop_text(limited: bool = False, traced: bool = False) -> str:
     return _HEAD.format(setup=setup, each=each) + "\n".join(_decide(_TREE, " " * 12)) + "\n" + _TAIL
 
 
+def write_attribute(obj: object, name: str, value: object) -> None:
+    """``setattr``, and the field of a frozen dataclass too: what the script may assign, the frontend has decided."""
+    try:
+        setattr(obj, name, value)
+    except dataclasses.FrozenInstanceError:
+        object.__setattr__(obj, name, value)
+
+
 @functools.cache
 def dispatch_loop(limited: bool = False, traced: bool = False) -> Callable[..., Any]:
     """The loop; `limited` obeys the function's `step_limit`, `traced` calls its `trace` before each instruction."""
@@ -137,6 +146,7 @@ def dispatch_loop(limited: bool = False, traced: bool = False) -> Callable[..., 
         "too_deep": too_deep,
         "depth_limit": sys.getrecursionlimit,
         "StepLimitError": StepLimitError,
+        "setattr": write_attribute,
     }
     exec(compile(text, name, "exec"), space)
     run: Callable[..., Any] = space["run"]

@@ -372,9 +372,9 @@ def parameter_type(given: Type, declared: Type | None) -> Type:
     if not fits(given, declared):
         raise ScriptTypeError(f"expected {declared}, got {given}")
     if isinstance(declared, OptionalType):
-        if given == NONE or isinstance(given, OptionalType):
-            return given if given == NONE else optional(parameter_type(given.element, declared.element))
-        return parameter_type(given, declared.element)
+        if isinstance(given, OptionalType):
+            return optional(parameter_type(given.element, declared.element))
+        return given if given == NONE else parameter_type(given, declared.element)
     if isinstance(declared, TensorType):
         return given if isinstance(given, TensorType) else declared
     if isinstance(declared, TupleType) and isinstance(given, TupleType):

@@ -109,7 +109,26 @@ def vectors(a: float):
     w += u
     vs = [v, u, x]
     best = min(vs, key=lambda p: p.x)
-    return w, before.x, before is w, -u, u == v, u != v, u < v, u > v, abs(v), repr(x), str(u), f"{v}", u == Vec(a, 1.0), best, max(vs, key=abs), u in vs, vs.index(u), Vec(9.0, 9.0) in vs
+    return (
+        w,
+        before.x,
+        before is w,
+        -u,
+        u == v,
+        u != v,
+        u < v,
+        u > v,
+        abs(v),
+        repr(x),
+        str(u),
+        f"{v}",
+        u == Vec(a, 1.0),
+        best,
+        max(vs, key=abs),
+        u in vs,
+        vs.index(u),
+        Vec(9.0, 9.0) in vs,
+    )
 
 
 class Node:

@@ -296,7 +296,16 @@ def optional_loop(xs: list[Optional[int]]):
 
 
 def instance_checks(a: int, b: str, c: list[int]):
-    return isinstance(a, int), isinstance(a, (str, float)), isinstance(b, str), isinstance(c, list), isinstance(True, int), isinstance(a, bool), type(a) is int, callable(add)
+    return (
+        isinstance(a, int),
+        isinstance(a, (str, float)),
+        isinstance(b, str),
+        isinstance(c, list),
+        isinstance(True, int),
+        isinstance(a, bool),
+        type(a) is int,
+        callable(add),
+    )
 
 
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [

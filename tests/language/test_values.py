@@ -198,7 +198,7 @@ def string_loop(s: str):
 def string_format(a: int, b: float, s: str):
     return (
         "{} {} {}".format(a, b, s),
-        "{0}-{2}-{0}".format(a, b, s),
+        "{0}-{1}-{0}".format(a, s),
         "{x:>6}|{y:<8.3f}|{z!r:^7}".format(x=a, y=b, z=s),
         "%s %d %5.2f %r" % (s, a, b, s),
         f"{a=} {b=:.1f} {s!r} {{}} {a + 1:03d} {s:>{a}}",
@@ -395,7 +395,14 @@ def tuples(t: tuple[int, str, float]):
 
 
 def tuple_compare(a: int, b: int):
-    return (a, b) < (b, a), (a, 1.5) <= (a, 1.5), (a, (b, "x")) == (a, (b, "x")), max((a, b), (b, a)), sorted([(b, "x"), (a, "y")]), hash((1, 2)) == hash((1, 2))
+    return (
+        (a, b) < (b, a),
+        (a, 1.5) <= (a, 1.5),
+        (a, (b, "x")) == (a, (b, "x")),
+        max((a, b), (b, a)),
+        sorted([(b, "x"), (a, "y")]),
+        hash((1, 2)) == hash((1, 2)),
+    )
 
 
 def texts(xs: list[float], d: dict[str, bool]):

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jitlang.errors import ScriptNameError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type
-from jitlang.frontend.emitter import Emitter, Left, Result, Static, Target, Widen
+from jitlang.frontend.emitter import Emitter, Left, Result, Static
 from jitlang.frontend.liveness import stores
-from jitlang.frontend.script.class_types import widen_attribute
 from jitlang.frontend.script.match import Match, constant_of, match
 from jitlang.ir.graph import Block, Graph, Node, Value
 from jitlang.registry import PURE, Operator, overloads
@@ -38,7 +37,6 @@ from jitlang.types import (
     DType,
     ListType,
     OptionalType,
-    SetType,
     TensorType,
     TupleType,
     Type,
@@ -271,7 +269,9 @@ class ScriptBase(Emitter):
     def default(self, value: Any, type: Type, broadcast: int = 0) -> Value:
         """A schema's default value as a node."""
         if value is None:
-            return self.constant(None, type if isinstance(type, OptionalType) and type.element != SCALAR else OptionalType(FLOAT) if isinstance(type, OptionalType) else NONE)
+            return self.constant(
+                None, type if isinstance(type, OptionalType) and type.element != SCALAR else OptionalType(FLOAT) if isinstance(type, OptionalType) else NONE
+            )
         inner = type.element if isinstance(type, OptionalType) else type
         if isinstance(inner, ListType):
             values = list(value) if isinstance(value, list | tuple) else [value] * broadcast
@@ -296,8 +296,7 @@ class ScriptBase(Emitter):
         if isinstance(value, enum.Enum) and not isinstance(value, int | str):
             self.type_error(f"{what} is the enum member {value}, which is known at compile time only", hint="compare it, or use its .value")
         if isinstance(value, bool | int | float | str) or value is None:
-            plain = value.value if isinstance(value, enum.Enum) else value
-            return self.constant(plain)
+            return self.constant(getattr(value, "value", value))
         if isinstance(value, DType):
             return self.constant(value, DTYPE)
         if type(value).__name__ == "device" and hasattr(value, "type"):
@@ -369,159 +368,6 @@ class ScriptBase(Emitter):
         if value.node is not None and value.node.kind == "prim::Tuple":
             return value.node.inputs[index]
         return self.emit("prim::TupleIndex", (value,), (value.type.elements[index],), index=index).output
-
-    # ---- conversions ------------------------------------------------------------------------------------------------
-
-    def convert(self, value: Value, type: Type, what: str) -> Value:
-        """`value` as `type`; a compile error where that would not be what Python does."""
-        given = value.type
-        if given == type or (is_subtype(given, type) and given != NEVER):
-            return value
-        if NEVER in given.walk() and self.settle(value, type):
-            return value
-        if type == FLOAT and given in (INT, BOOL):
-            if value.is_constant and float(value.constant) == value.constant:
-                return self.constant(float(value.constant))
-            return self.op("py::float", value)
-        if type == INT and given == BOOL:
-            return self.op("py::int", value)
-        if isinstance(type, OptionalType):
-            return self.to_optional(value, type, what)
-        if isinstance(type, TupleType) and isinstance(given, TupleType) and len(type.elements) == len(given.elements) and type.name in ("", given.name):
-            parts = [self.convert(self.part(value, i), e, f"element {i} of {what}") for i, e in enumerate(type.elements)]
-            return self.emit("prim::Tuple", parts, (type,)).output
-        rebuilt = self.rebuild(value, type, what)
-        if rebuilt is not None:
-            return rebuilt
-        if isinstance(given, OptionalType) and not isinstance(type, OptionalType) and self.convertible(given.element, type):
-            self.type_error(f"{what} may be None here, expected {type}", note=f"{given}", hint="test it first: if x is not None: …, or assert x is not None")
-        self.type_error(f"{what} is {given}, expected {type}")
-
-    def convertible(self, given: Type, type: Type) -> bool:
-        """Whether `convert` knows a way from a plain value of one type to another."""
-        return given == type or is_subtype(given, type) or (type == FLOAT and given in (INT, BOOL)) or (type == INT and given == BOOL)
-
-    def to_optional(self, value: Value, type: OptionalType, what: str) -> Value:
-        """`value` as an Optional."""
-        if value.type == NONE:
-            return self.constant(None, type)
-        if isinstance(value.type, OptionalType):
-            if is_subtype(value.type.element, type.element):
-                return self.retype(value, type)
-            if not self.convertible(value.type.element, type.element):
-                self.type_error(f"{what} is {value.type}, expected {type}")
-            none = self.op("py::is_none", value)
-            inner = value.type.element
-            return self.choose(
-                none,
-                lambda: self.constant(None, type),
-                lambda: self.convert(self.convert(self.emit("prim::Unwrap", (value,), (inner,)).output, type.element, what), type, what),
-            )
-        return self.emit("prim::Some", (self.convert(value, type.element, what),), (type,)).output
-
-    def rebuild(self, value: Value, type: Type, what: str) -> Value | None:
-        """A display ([…] or {…}) that nothing has used yet, made anew with elements of another type; None for anything else."""
-        node = value.node
-        if node is None or value.uses or node.block is not self.block:
-            return None
-        if node.kind == "prim::List" and isinstance(type, ListType):
-            items = list(node.inputs)
-            node.destroy()
-            return self.emit("prim::List", [self.convert(i, type.element, f"an element of {what}") for i in items], (type,)).output
-        if node.kind == "prim::Dict" and isinstance(type, DictType):
-            items = list(node.inputs)
-            node.destroy()
-            kinds = (type.key, type.value)
-            made = [self.convert(i, kinds[at % 2], f"{('a key', 'a value')[at % 2]} of {what}") for at, i in enumerate(items)]
-            return self.emit("prim::Dict", made, (type,)).output
-        return None
-
-    def settle(self, value: Value, type: Type) -> bool:
-        """Gives an empty list or dict (``List[Never]``) its element type, where it was made; whether that was possible."""
-        if not settles(value.type, type):
-            return False
-        if value.type == type:
-            return True
-        node = value.node
-        if node is None:
-            return self.widen_parameter(value, type)
-        if node.kind in ("prim::List", "prim::Dict", "prim::Uninitialized"):
-            inner = _inner_types(type)
-            if not all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(node.inputs)):
-                return False
-        elif node.kind in ("py::getitem", "py::setdefault", "py::pop"):
-            if not self.settle(node.inputs[0], _holding(node.inputs[0].type, type)):
-                return False
-        elif node.kind == "prim::If":
-            at = node.outputs.index(value)
-            for block in node.blocks:
-                if block.terminator.kind == "prim::yield" and not self.settle(block.terminator.inputs[at], type):
-                    return False
-        elif node.kind in ("prim::TupleIndex", "prim::Tuple", "prim::Some", "prim::Cast", "prim::Unwrap"):
-            return False
-        elif node.kind == "prim::GetAttr":
-            holder = node.inputs[0].type
-            if not isinstance(holder, ClassType) or not widen_attribute(holder, node.attributes["name"], type):
-                return False
-        elif node.kind in ("prim::For", "prim::While", "prim::Region", "prim::Call"):
-            return False
-        value.type = type
-        return True
-
-    def widen_parameter(self, value: Value, type: Type) -> bool:
-        """The same for a block's parameter: of a loop, which is emitted anew, or of the function."""
-        if value.block is self.graph.block:
-            value.type = type
-            return True
-        for frame in reversed(self.loops):
-            target = frame.on_continue
-            if value.block is not None and value.block.owner is target.node and value.name in target.names:
-                raise Widen(target, value.name, type)
-        return False
-
-    # ---- merges -----------------------------------------------------------------------------------------------------
-
-    def join(self, a: Type, b: Type) -> Type | None:
-        """As `jitlang.types.join`; an empty list or dict takes the other's type."""
-        found = super().join(a, b)
-        if found is None and NEVER in (*a.walk(), *b.walk()):
-            return join_containers(a, b)
-        return found
-
-    def joined(self, types: Sequence[Type], name: str) -> Type:
-        """The type of a name at a merge. A number that a loop began with as an int and that becomes a float makes the loop begin with a float."""
-        if set(types) == {INT, FLOAT}:
-            self.widen_number(name)
-        if name.startswith("$"):
-            found: Type | None = types[0]
-            for other in types[1:]:
-                found = None if found is None else self.join(found, other)
-            if found is None:
-                self.type_error(f"the value is {' on one path and '.join(map(str, types))} on another", hint="give both sides one type")
-            return found
-        return super().joined(types, name)
-
-    def widen_number(self, name: str) -> None:
-        """If an open loop carries `name` as an int, it is emitted anew with a float."""
-        for frame in reversed(self.loops):
-            target = frame.on_continue
-            if name in target.names and target.types[target.names.index(name)] == INT:
-                raise Widen(target, name, FLOAT)
-
-    def carried_values(self, target: Target) -> list[Value]:
-        """As in `Emitter`; a literal int in front of a loop that makes it a float is taken as a float."""
-        for name, type in zip(target.names, target.types, strict=True):
-            entry = self.env.get(name)
-            if not isinstance(entry, Value):
-                continue
-            if type == INT and entry.type == FLOAT:
-                raise Widen(target, name, FLOAT)
-            if type == FLOAT and entry.type == INT:
-                if not entry.is_constant:
-                    self.widen_number(name)
-                    self.type_error(f"'{name}' is int before the loop and becomes float in it", hint=f"write float(…) where '{name}' is first assigned")
-                self.env[name] = self.constant(float(entry.constant))
-        return super().carried_values(target)
 
     # ---- truth ------------------------------------------------------------------------------------------------------
 
@@ -643,29 +489,9 @@ def constant_type(value: Any) -> Type:
     raise TypeError(f"{value!r} is no constant of the language")
 
 
-def settles(given: Type, type: Type) -> bool:
-    """Whether `given` becomes `type` when its Never parts are filled in."""
-    if given in (NEVER, type):
-        return True
-    if isinstance(given, ListType | SetType) and isinstance(type, given.__class__):
-        return settles(given.element, type.element)  # type: ignore[attr-defined]
-    if isinstance(given, DictType) and isinstance(type, DictType):
-        return settles(given.key, type.key) and settles(given.value, type.value)
-    return False
-
-
 def absent(type: Type) -> bool:
     """Whether a value of `type` may be None."""
     return type == NONE or isinstance(type, OptionalType)
-
-
-def _holding(container: Type, element: Type) -> Type:
-    """The type of a list or dict whose elements have a type."""
-    return ListType(element) if isinstance(container, ListType) else DictType(container.key, element) if isinstance(container, DictType) else container
-
-
-def _inner_types(type: Type) -> tuple[Type, ...]:
-    return type.children()
 
 
 def describe(node: ast.AST) -> str:
@@ -694,4 +520,4 @@ def walrus_names(*nodes: ast.AST | None) -> list[str]:
     return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))
 
 
-__all__ = ["MISSING", "absent", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "describe", "show_static", "walrus_names"]
+__all__ = ["MISSING", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "absent", "describe", "show_static", "walrus_names"]

@@ -9,62 +9,34 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-import itertools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from jitlang.errors import CompileError, ScriptAttributeError, ScriptSyntaxError, ScriptTypeError
+from jitlang.errors import CompileError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import annotation_type, parameter_type
-from jitlang.frontend.emitter import Environment, Left, Result, ReturnFrame, Static, WidenResult
-from jitlang.frontend.liveness import Liveness, assigned, reads
+from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, describe, show_static
-from jitlang.frontend.script.builtins import Builtins
 from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.iteration import LazyIterable
-from jitlang.frontend.script.narrowing import PREFIX
+from jitlang.frontend.script.nested import LocalFunction, Nested, returns_function
 from jitlang.frontend.script.tensors import BoundTensorMethod
-from jitlang.ir.graph import Node, Value
+from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.schema import MISSING
-from jitlang.source import Source
 from jitlang.types import (
     DEVICE,
     FLOAT,
-    INT,
     NEVER,
     NONE,
     STR,
     ClassType,
-    DictType,
-    ListType,
     OptionalType,
     TensorType,
     TupleType,
-    Type,
 )
-
-
-@dataclasses.dataclass(eq=False)
-class LocalFunction(Callee):
-    """A nested function or lambda: its syntax, the frame it was defined in, and the names there at that time."""
-
-    node: ast.FunctionDef | ast.Lambda
-    parameters: list[Parameter]
-    frame: int
-    env: Environment
-    source: Source
-    lookup: Callable[[str], Any]
-    name: str
-
-    @property
-    def body(self) -> list[ast.stmt]:
-        """The statements."""
-        if isinstance(self.node, ast.Lambda):
-            return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
-        return self.node.body
 
 
 @dataclasses.dataclass(eq=False)
@@ -76,16 +48,8 @@ class Partial(Callee):
     keywords: dict[str, Result]
 
 
-class Calls(Builtins):
+class Calls(Nested):
     """Calls."""
-
-    frames = itertools.count(1)
-
-    def begin_frame(self) -> None:
-        """Notes the function that is being emitted."""
-        self.frame = next(self.frames)
-        self.suspended: list[tuple[int, Environment]] = []
-        self.active: list[Any] = []
 
     # ---- the expression ---------------------------------------------------------------------------------------------
 
@@ -113,7 +77,13 @@ class Calls(Builtins):
                 return self.as_bool(self.instance_truth(self.expr(node.args[0]), Static(self.evaluate(node.args[1])))[0])
             wanted = annotation_type(self.evaluate(node.args[0]))
             value = self.run(node.args[1])
-            return value if wanted is None or name == "cast" else self.fit(value, wanted, "the value") if not isinstance(wanted, OptionalType) else self.convert(value, wanted, "the value")
+            return (
+                value
+                if wanted is None or name == "cast"
+                else self.fit(value, wanted, "the value")
+                if not isinstance(wanted, OptionalType)
+                else self.convert(value, wanted, "the value")
+            )
         return None
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -278,167 +248,6 @@ class Calls(Builtins):
         """An operator of the registry by name."""
         return self.tensor_call(operator.kind, positional, keywords)
 
-    # ---- methods ----------------------------------------------------------------------------------------------------
-
-    def call_method(self, value: Value, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
-        """``value.name(…)``."""
-        type = value.type
-        if absent(type):
-            value = self.present(value, "AttributeError", f"'NoneType' object has no attribute '{name}'")
-            type = value.type
-        if isinstance(type, ClassType):
-            return self.call_object_method(value, type, name, positional, keywords)
-        if isinstance(type, TensorType):
-            return self.tensor_method(value, name, positional, keywords)
-        if type == STR and name == "format":
-            return self.str_format(value, positional, keywords)
-        if type == STR and name == "join":
-            positional = [self.items(p) for p in positional]
-            if isinstance(positional[0], Value) and positional[0].type == ListType(NEVER):
-                self.settle(positional[0], ListType(STR))
-        if isinstance(type, TupleType):
-            return self.tuple_method(value, type, name, positional, keywords)
-        if isinstance(type, ListType) and name == "sort":
-            return self.sort_in_place(value, keywords)
-        if isinstance(type, ListType) and name == "extend":
-            positional = [self.items(p) for p in positional]
-        if isinstance(type, ListType) and name in ("remove", "index", "count") and isinstance(type.element, ClassType | TupleType | OptionalType):
-            return self.search(value, name, self.value(positional[0], "the item"))
-        if isinstance(type, DictType):
-            changed = self.dict_method(value, type, name, positional, keywords)
-            if changed is not None:
-                return changed
-        if name.startswith("__") and name.endswith("__"):
-            return self.dunder(value, name, positional)
-        return self.plain_method(value, name, positional, keywords)
-
-    def plain_method(self, value: Value, name: str, positional: list[Result], keywords: dict[str, Result]) -> Value:
-        """A method that is a row of the registry."""
-        rows = [r for r in overloads(f"py::{name}") if "method" in r.variants]
-        found = self.try_op(f"py::{name}", [value, *positional], keywords, rows)
-        if found is not None:
-            return found
-        of_type = [r for r in rows if self.takes_self(r.schema.arguments[0].type, value.type)]
-        if not of_type:
-            import difflib
-
-            known = sorted({r.name for r in _methods() if self.takes_self(r.schema.arguments[0].type, value.type)})
-            near = difflib.get_close_matches(name, known, 1)
-            self.fail(ScriptAttributeError, f"{value.type} has no method '{name}'", hint=f"did you mean '{near[0]}'?" if near else "")
-        given = ", ".join(str(self.value(p, "an argument").type) for p in positional)
-        shapes = [", ".join(f"{a.name}: {a.type}" for a in r.schema.arguments[1:]) for r in of_type]
-        self.type_error(f"{value.type}.{name}({given}) is not possible", hint="it takes " + " or ".join(f"({s})" for s in shapes))
-
-    def takes_self(self, formal: Type, given: Type) -> bool:
-        """Whether a method's first parameter takes values of a type."""
-        if isinstance(formal, ListType | DictType):
-            return isinstance(given, formal.__class__)
-        return formal == given
-
-    def dunder(self, value: Value, name: str, positional: list[Result]) -> Result:
-        """``x.__len__()`` and the like as the operation it stands for."""
-        word = name.strip("_")
-        if word == "len":
-            return self.builtin_len([value], {})
-        if word == "contains":
-            return self.as_bool(self.contains(value, positional[0]))
-        if word == "getitem":
-            return self.get_item(value, positional[0])
-        if word in ("str", "repr"):
-            return self.text(value, word)
-        binary = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
-        if word in binary:
-            return self.binary(binary[word], value, positional[0])
-        relation = {"eq": ast.Eq, "ne": ast.NotEq, "lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE}
-        if word in relation:
-            return self.relation(relation[word], value, positional[0])
-        self.fail(ScriptAttributeError, f"{value.type} has no method '{name}' in a script")
-
-    def sort_in_place(self, value: Value, keywords: dict[str, Result]) -> Result:
-        """``list.sort(key=…, reverse=…)``."""
-        if "key" not in keywords:
-            assert isinstance(value.type, ListType)
-            if value.type.element == NEVER:
-                return self.none()
-            reverse = self.as_bool(self.truth(keywords["reverse"])) if "reverse" in keywords else self.constant(False)
-            self.op("py::sort", value, reverse=reverse)
-            return self.none()
-        ordered = self.sort_list(value, keywords)
-        bounds = [self.convert(self.none(), OptionalType(INT), "a bound") for _ in range(3)]
-        self.op("py::set_slice", value, *bounds, ordered)
-        return self.none()
-
-    def search(self, value: Value, name: str, item: Value) -> Result:
-        """``remove``, ``index`` and ``count`` by ``==`` of the language."""
-        found, count = self.fresh("at"), self.fresh("count")
-        self.env[found], self.env[count] = self.constant(-1), self.constant(0)
-        size = self.op("py::len", value)
-
-        def body(params: list[Value]) -> None:
-            equal = self.as_bool(self.truth(self.relation(ast.Eq, self.op("py::getitem", value, params[0]), item)))
-
-            def hit() -> None:
-                self.env[found] = params[0]
-                self.env[count] = self.op("py::add", self.entry(count), self.constant(1))
-                if name != "count":
-                    self.jump("prim::exit", self.loops[-1].on_break)
-
-            self.branch(equal, hit, lambda: None, {found, count}, frozenset())
-
-        self.loop("prim::For", (self.constant(0), size, self.constant(1)), (INT,), [found, count], body)
-        at, total = self.entry(found, pop=True), self.entry(count, pop=True)
-        if name == "count":
-            return total
-        missing = self.op("py::lt", at, self.constant(0))
-        message = "list.remove(x): x not in list" if name == "remove" else "the item is not in list"
-        self.when(missing, lambda: self.raise_error("ValueError", message))
-        if name == "index":
-            return at
-        self.op("py::delitem", value, at)
-        return self.none()
-
-    def dict_method(self, value: Value, type: DictType, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result | None:
-        """Methods of dicts that the rows do not take as they stand."""
-        if name == "get" and len(positional) == 2:
-            default = self.value(positional[1], "the default")
-            if default.type == NONE:
-                return self.op("py::get", value, positional[0])
-            if isinstance(type.value, TensorType) and isinstance(default.type, TensorType):
-                return self.op("py::get", value, positional[0], self.retype(default, type.value))
-        if name == "update" and keywords and not positional:
-            self.op("py::update", value, self.builtin_dict([], keywords))
-            return self.none()
-        if name == "update" and len(positional) == 1 and not (isinstance(positional[0], Value) and isinstance(positional[0].type, DictType)):
-            self.op("py::update", value, self.builtin_dict(positional, {}))
-            return self.none()
-        if name == "fromkeys":
-            made = self.dict_of([])
-            held = positional[1] if len(positional) > 1 else self.none()
-            self.for_each(self.inner(positional[0]), lambda k: void(self.op("py::setitem", made, k, held)), [])
-            return made
-        if name == "setdefault" and type.value == NEVER:
-            self.settle(value, DictType(self.value(positional[0], "the key").type, self.value(positional[1], "the default").type))
-        return None
-
-    def tuple_method(self, value: Value, type: TupleType, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
-        """``index``, ``count``, and the methods of NamedTuples."""
-        if name in ("index", "count") and type.elements:
-            return self.call_method(self.list_of(self.parts_of(value)), name, positional, keywords)
-        if name == "_replace":
-            parts = [self.convert(self.value(keywords[f], f), t, f"'{f}'") if f in keywords else p for f, t, p in zip(type.fields, type.elements, self.parts_of(value), strict=True)]
-            return self.emit("prim::Tuple", parts, (type,)).output
-        if name == "_asdict":
-            return self.dict_of([(self.constant(f), p) for f, p in zip(type.fields, self.parts_of(value), strict=True)])
-        from jitlang.frontend.annotations import named_tuple_class
-
-        cls = named_tuple_class(type.name)
-        method = getattr(cls, name, None)
-        if isinstance(method, types.FunctionType):
-            return self.call_function(self.info(method), [value, *positional], keywords, owner=cls)
-        if name.startswith("__"):
-            return self.dunder(value, name, positional)
-        self.fail(ScriptAttributeError, f"{type} has no method '{name}'")
-
     # ---- Python functions -------------------------------------------------------------------------------------------
 
     def bind_arguments(self, info: FunctionInfo, positional: Sequence[Result], keywords: dict[str, Result]) -> list[Result]:
@@ -501,7 +310,10 @@ class Calls(Builtins):
 
     def call_bound(self, info: FunctionInfo, bound: list[Result], owner: type | None) -> Result:
         """The same, with one argument for each parameter."""
-        bound = [self.value(b, "the arguments") if isinstance(b, Static) and isinstance(b.value, Parts) and all(isinstance(i, Value) for i in b.value.items) else b for b in bound]
+        bound = [
+            self.value(b, "the arguments") if isinstance(b, Static) and isinstance(b.value, Parts) and all(isinstance(i, Value) for i in b.value.items) else b
+            for b in bound
+        ]
         if returns_function(info):
             return self.inline_info(info, bound)
         if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts | Partial) for b in bound):
@@ -522,189 +334,6 @@ class Calls(Builtins):
             self.emit("prim::unreachable")
             raise Left
         return result
-
-    # ---- nested functions -------------------------------------------------------------------------------------------
-
-    def local_function(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
-        """A nested function as a compile-time object."""
-        a = node.args
-        if a.kwarg is not None:
-            self.fail(ScriptSyntaxError, "**kwargs is not supported in a script", hint="name the keyword parameters")
-        parameters: list[Parameter] = []
-        ordered = [*a.posonlyargs, *a.args]
-        defaults: list[Any] = [MISSING] * (len(ordered) - len(a.defaults)) + [self.expr(d) for d in a.defaults]
-        for at, (arg, default) in enumerate(zip(ordered, defaults, strict=True)):
-            parameters.append(Parameter(arg.arg, self.local_type(arg.annotation), default, positional_only=at < len(a.posonlyargs)))
-        if a.vararg is not None:
-            parameters.append(Parameter(a.vararg.arg, None, variadic=True))
-        for arg, kw in zip(a.kwonlyargs, a.kw_defaults, strict=True):
-            parameters.append(Parameter(arg.arg, self.local_type(arg.annotation), MISSING if kw is None else self.expr(kw), keyword_only=True))
-        name = getattr(node, "name", "<lambda>")
-        return LocalFunction(node, parameters, self.frame, dict(self.env), self.source, self.lookup, name)
-
-    def local_type(self, annotation: ast.expr | None) -> Type | None:
-        """The type that an annotation inside a function means."""
-        if annotation is None:
-            return None
-        with self.at(annotation):
-            held = self.evaluate(annotation)
-            try:
-                return annotation_type(held, _Scope(self.lookup))
-            except CompileError as error:
-                error.where = error.where or self.where
-                raise
-
-    def inline(self, function: LocalFunction, positional: list[Result], keywords: dict[str, Result]) -> Result:
-        """The body of a nested function in place of the call."""
-        bound = self.bind_to(function.parameters, function.name, positional, keywords)
-        args = [self.declared(v, p, function.name) for v, p in zip(bound, function.parameters, strict=True)]
-        if function.frame == self.frame:
-            around = self.env
-        else:
-            around = next((env for frame, env in self.suspended if frame == function.frame), function.env)
-        names = dict(zip([p.name for p in function.parameters], args, strict=True))
-        return self.in_place(function, function.body, names, around, function.source, function.lookup, function.name, function.frame)
-
-    def inline_info(self, info: FunctionInfo, bound: list[Result]) -> Result:
-        """A function that is given nested functions or methods as arguments: its body in place of the call."""
-        names = dict(zip([p.name for p in info.parameters], bound, strict=True))
-        return self.in_place(info, info.body, names, {}, info.source, info.lookup, info.name, next(self.frames))
-
-    def in_place(
-        self,
-        key: object,
-        body: list[ast.stmt],
-        names: dict[str, Result],
-        around: Environment,
-        source: Source,
-        lookup: Callable[[str], Any],
-        name: str,
-        frame: int,
-    ) -> Result:
-        """Emits a body here, with these parameters and, around them, the names of the enclosing function."""
-        if sum(k is key for k in self.active) > 2:
-            self.fail(
-                ScriptSyntaxError,
-                f"the nested function '{name}' calls itself" if isinstance(key, LocalFunction) else f"'{name}' calls itself with a nested function as argument",
-                hint="define it at module level, where recursion is possible",
-            )
-        saved = (self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals)
-        self.suspended.append((self.frame, self.env))
-        self.active.append(key)
-        own = set(assigned(body)) - set(nonlocals(body))
-        self.env = {k: v for k, v in around.items() if k not in own and not k.startswith(PREFIX)}
-        self.env.update(names)
-        self.source, self.lookup, self.function = source, lookup, name
-        self.liveness = self.analyse(body)
-        self.frame = next(self.frames) if isinstance(key, LocalFunction) else frame
-        self.loops = []
-        self.locals = frozenset(own) | frozenset(names)
-        depth = len(self.returns)
-        try:
-            return self.emit_body(body)
-        except CompileError as error:
-            if saved[2] != name and self.where is not None and error.where is not self.where:
-                error.called_from(self.where)
-            raise
-        finally:
-            del self.returns[depth:]
-            self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals = saved
-            self.suspended.pop()
-            self.active.pop()
-
-    locals: frozenset[str] = frozenset()
-
-    def analyse(self, statements: Sequence[ast.stmt]) -> Liveness:
-        """Names that nested functions read are live throughout."""
-        return keep_captured(super().analyse(statements), statements)
-
-    def emit_body(self, body: list[ast.stmt]) -> Result:
-        """Emits a function body whose ``return`` gives the value of this call."""
-        *head, last = body if body else [ast.Pass()]
-        if isinstance(last, ast.Return) and not any(isinstance(n, ast.Return) for s in head for n in walk_function(s)):
-            self.body(head)
-            if self.block.terminated:
-                raise Left
-            return self.none() if last.value is None else self.expr(last.value)
-        frame = ReturnFrame(None)
-        env, block = dict(self.env), self.block
-        while True:
-            region = Node("prim::Region", where=self.where)
-            frame.region = region
-            self.env, self.block = dict(env), region.add_block()
-            self.returns.append(frame)
-            try:
-                self.body(body)
-                if not self.block.terminated:
-                    self.return_value(None)
-            except WidenResult as widen:
-                if widen.frame is not frame:
-                    raise
-                frame.type = widen.type
-                continue
-            finally:
-                self.returns.pop()
-                self.block = block
-            break
-        block.append(region)
-        if frame.type is None:
-            self.emit("prim::unreachable")
-            raise Left
-        return region.add_output(frame.type)
-
-
-class _Scope(dict[str, Any]):
-    """Names looked up when they are asked for."""
-
-    def __init__(self, lookup: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._lookup = lookup
-
-    def __missing__(self, name: str) -> Any:
-        found = self._lookup(name)
-        if found is MISSING:
-            raise KeyError(name)
-        return found
-
-
-def walk_function(statement: ast.AST) -> Any:
-    """The nodes of a statement, without those of nested functions."""
-    yield statement
-    if isinstance(statement, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-        return
-    for child in ast.iter_child_nodes(statement):
-        if not isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            yield from walk_function(child)
-
-
-def returns_function(info: FunctionInfo) -> bool:
-    """Whether a function returns one that is nested in it."""
-    if isinstance(info.node, ast.Lambda):
-        return isinstance(info.node.body, ast.Lambda)
-    names = {s.name for s in info.node.body if isinstance(s, ast.FunctionDef)}
-    returned = [n.value for s in info.node.body for n in walk_function(s) if isinstance(n, ast.Return)]
-    return any(isinstance(r, ast.Lambda) or (isinstance(r, ast.Name) and r.id in names) for r in returned)
-
-
-def nonlocals(body: Sequence[ast.stmt]) -> list[str]:
-    """The names declared nonlocal in a body."""
-    return [n for s in body for node in walk_function(s) if isinstance(node, ast.Nonlocal) for n in node.names]
-
-
-def keep_captured(liveness: Liveness, body: Sequence[ast.stmt]) -> Liveness:
-    """Names that nested functions read live as long as the function, because a nested function may be called at any time."""
-    captured: frozenset[str] = frozenset()
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.FunctionDef):
-                captured |= frozenset().union(*(reads(s) for s in node.body))
-            elif isinstance(node, ast.Lambda):
-                captured |= reads(node.body)
-    if captured:
-        for table in (liveness.after, liveness.head):
-            for key in table:
-                table[key] |= captured
-    return liveness
 
 
 def unwrap(function: Any) -> Any:
@@ -746,20 +375,9 @@ def operator_kind(function: Any) -> str | None:
     return f"aten::{name}" if module.startswith("jitlang") and overloads(f"aten::{name}") else None
 
 
-@functools.cache
-def _methods() -> list[Any]:
-    from jitlang.registry import all_operators
-
-    return [r for r in all_operators() if r.namespace == "py" and "method" in r.variants]
-
-
 def _shape(name: str, parameters: Sequence[Parameter]) -> str:
     shown = [f"{p.name}: {p.type}" if p.type is not None else p.name for p in parameters if p.name != "self"]
     return f"it is {name}({', '.join(shown)})"
-
-
-def void(_: object) -> None:
-    """Nothing."""
 
 
 __all__ = ["FLOAT", "Calls", "LocalFunction"]

@@ -34,7 +34,9 @@ _NAMES: dict[str, weakref.ref[type]] = {}
 # (class, argument types) → ClassType, installed by `jitlang.frontend.script.unit`: compiles __init__ to find the attributes.
 _infer: list[Callable[[ClassType, Sequence[Any] | None], None]] = []
 
-_INTERNAL = frozenset({"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook"})
+_INTERNAL = frozenset(
+    {"_parameters", "_buffers", "_modules", "_non_persistent_buffers_set", "_backward_pre_hooks", "_backward_hooks", "_is_full_backward_hook"}
+)
 
 
 class Restart(Exception):
@@ -86,13 +88,13 @@ def declared_attributes(cls: type) -> dict[str, Type]:
     """The attributes that class bodies annotate, of base classes first."""
     found: dict[str, Type] = {}
     for base in reversed(cls.__mro__):
-        hints = base.__dict__.get("__annotations__", {}) if base is not object else {}
+        hints = inspect.get_annotations(base)
         module = inspect.getmodule(base)
         scope = {**(vars(module) if module else {}), base.__name__: base}
         for name, hint in hints.items():
             if isinstance(hint, str) and hint.replace(" ", "").startswith(("ClassVar", "typing.ClassVar", "Final", "KW_ONLY")):
                 continue
-            if typing.get_origin(hint) is typing.ClassVar or hint is typing.Final or "Final" in str(hint)[:40]:
+            if str(hint).startswith(("typing.ClassVar", "typing.Final")):
                 continue
             kind = annotation_type(hint, scope)
             if kind is not None:
@@ -267,7 +269,7 @@ def _module_fits(attributes: dict[str, Type], values: dict[str, Any], known: Cla
         declared = known.attributes[name]
         if kind == declared or is_subtype(kind, declared):
             continue
-        if isinstance(declared, TensorType) or isinstance(declared, ClassType) or not fits(kind, declared):
+        if isinstance(declared, TensorType | ClassType) or not fits(kind, declared):
             return False
     return True
 

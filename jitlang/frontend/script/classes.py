@@ -11,7 +11,7 @@ import enum
 import inspect
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from jitlang.errors import ScriptAttributeError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, named_tuple_fields, named_tuple_type, parameter_type
@@ -122,7 +122,7 @@ class Classes(Tensors):
             return Static(BoundMethod(value, name))
         self.no_attribute(type, name)
 
-    def no_attribute(self, type: ClassType, name: str) -> Any:
+    def no_attribute(self, type: ClassType, name: str) -> NoReturn:
         """Raises the error for an attribute that a class does not have."""
         import difflib
 
@@ -228,7 +228,10 @@ class Classes(Tensors):
     def converts_type(self, given: Type, type: Type) -> bool:
         """The same, of types alone."""
         if isinstance(given, TupleType) and isinstance(type, TupleType) and len(given.elements) == len(type.elements):
-            return all(self.converts_type(g, t) or (isinstance(t, OptionalType) and (g == self.none_type() or self.converts_type(g, t.element))) for g, t in zip(given.elements, type.elements, strict=True))
+            return all(
+                self.converts_type(g, t) or (isinstance(t, OptionalType) and (g == self.none_type() or self.converts_type(g, t.element)))
+                for g, t in zip(given.elements, type.elements, strict=True)
+            )
         return NEVER in given.walk() or self.convertible(given, type)
 
     def is_object(self, value: Any) -> bool:
@@ -283,7 +286,8 @@ class Classes(Tensors):
     def call_super(self, bound: BoundSuper, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """``super().name(…)``."""
         value, type = bound.source.value, bound.source.value.type
-        assert isinstance(type, ClassType) and type.python is not None
+        assert isinstance(type, ClassType)
+        assert type.python is not None
         mro = type.python.__mro__
         for base in mro[mro.index(bound.source.owner) + 1 :]:
             held = base.__dict__.get(bound.name)
@@ -496,4 +500,9 @@ class OperatorName(Callee):
 
 def generated(function: types.FunctionType) -> bool:
     """Whether a method was made by ``@dataclass`` and has no source."""
-    return function.__code__.co_filename.startswith("<string>") or "_recursive_repr" in function.__qualname__ or function.__code__.co_filename.endswith("dataclasses.py") or (function.__name__ == "__repr__" and hasattr(function, "__wrapped__"))
+    return (
+        function.__code__.co_filename.startswith("<string>")
+        or "_recursive_repr" in function.__qualname__
+        or function.__code__.co_filename.endswith("dataclasses.py")
+        or (function.__name__ == "__repr__" and hasattr(function, "__wrapped__"))
+    )

@@ -237,7 +237,7 @@ class ScriptEmitter(Calls):
         if items is None:
             return self.unpack_list(self.as_list(value), targets, star)
         behind = 0 if star is None else len(targets) - star - 1
-        if star is None and len(items) != len(targets) or star is not None and len(items) < len(targets) - 1:
+        if (star is None and len(items) != len(targets)) or (star is not None and len(items) < len(targets) - 1):
             few = "not enough" if len(items) < len(targets) else "too many"
             self.type_error(f"{few} values to unpack: {len(items)} into {len(targets)} targets")
         if star is None:
@@ -518,12 +518,7 @@ class ScriptEmitter(Calls):
         assert self.declared_result is not None
         if NEVER in given.walk() or not fits(given, self.declared_result):
             return self.declared_result
-        refined = parameter_type(given, self.declared_result)
-        return refined
-
-    def method_type_of(self, type: Type) -> Type:
-        """For subclasses."""
-        return type
+        return parameter_type(given, self.declared_result)
 
 
 __all__ = ["Maybe", "ScriptEmitter", "SetType"]

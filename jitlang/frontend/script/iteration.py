@@ -21,13 +21,11 @@ from jitlang.frontend.script.classes import BoundMethod, Classes
 from jitlang.ir.graph import Block, Value
 from jitlang.registry import find
 from jitlang.types import (
-    BOOL,
     INT,
     STR,
     ClassType,
     DictType,
     ListType,
-    OptionalType,
     SetType,
     TensorType,
     TupleType,
@@ -35,7 +33,7 @@ from jitlang.types import (
 )
 
 
-class Iterable_:
+class Items:
     """What a loop runs over: how long it is, and what stands at each place."""
 
     unrolled: Sequence[Result] | None = None  # the items, where their number is known and they have no common type
@@ -53,13 +51,13 @@ class Iterable_:
         """The lists whose length this depends on."""
         return [self.changes] if self.changes is not None else []
 
-    def indexable(self, e: Iteration) -> Iterable_ | None:
+    def indexable(self, e: Iteration) -> Items | None:
         """The same with items that a run-time index reaches; None where items have different types."""
         return self
 
 
 @dataclasses.dataclass(eq=False)
-class Ranged(Iterable_):
+class Ranged(Items):
     """``range(start, stop, step)``."""
 
     start: Value
@@ -78,7 +76,7 @@ class Ranged(Iterable_):
 
 
 @dataclasses.dataclass(eq=False)
-class Indexed(Iterable_):
+class Indexed(Items):
     """A list or a string."""
 
     value: Value
@@ -94,7 +92,7 @@ class Indexed(Iterable_):
 
 
 @dataclasses.dataclass(eq=False)
-class Rows(Iterable_):
+class Rows(Items):
     """A tensor, along its first dimension."""
 
     value: Value
@@ -107,7 +105,7 @@ class Rows(Iterable_):
 
 
 @dataclasses.dataclass(eq=False)
-class Keyed(Iterable_):
+class Keyed(Items):
     """A dict: its keys as they are when the loop begins; the loop must not change their number."""
 
     value: Value
@@ -132,7 +130,7 @@ class Keyed(Iterable_):
 
 
 @dataclasses.dataclass(eq=False)
-class Fixed(Iterable_):
+class Fixed(Items):
     """Items known one by one: a tuple, a module list, an enum class."""
 
     items: Sequence[Result]
@@ -145,10 +143,11 @@ class Fixed(Iterable_):
 
     def item(self, e: Iteration, index: Value) -> Result:
         if index.is_constant:
-            return self.items[index.constant]
+            found: Result = self.items[index.constant]
+            return found
         raise AssertionError("an unrolled loop has constant indices")
 
-    def indexable(self, e: Iteration) -> Iterable_ | None:
+    def indexable(self, e: Iteration) -> Items | None:
         items = [i for i in self.items if isinstance(i, Value)]
         if len(items) < len(self.items) or len({e.generalised(i.type) for i in items}) != 1:
             return None
@@ -156,10 +155,10 @@ class Fixed(Iterable_):
 
 
 @dataclasses.dataclass(eq=False)
-class Enumerated(Iterable_):
+class Enumerated(Items):
     """``enumerate(inner, start)``."""
 
-    inner: Iterable_
+    inner: Items
     start: Value
 
     def __post_init__(self) -> None:
@@ -176,16 +175,16 @@ class Enumerated(Iterable_):
     def lists(self) -> list[Value]:
         return self.inner.lists()
 
-    def indexable(self, e: Iteration) -> Iterable_ | None:
+    def indexable(self, e: Iteration) -> Items | None:
         inner = self.inner.indexable(e)
         return None if inner is None else Enumerated(inner, self.start)
 
 
 @dataclasses.dataclass(eq=False)
-class Zipped(Iterable_):
+class Zipped(Items):
     """``zip(a, b, …)``: as long as the shortest."""
 
-    parts: Sequence[Iterable_]
+    parts: Sequence[Items]
     strict: bool = False
 
     def __post_init__(self) -> None:
@@ -209,16 +208,16 @@ class Zipped(Iterable_):
     def lists(self) -> list[Value]:
         return [v for p in self.parts for v in p.lists()]
 
-    def indexable(self, e: Iteration) -> Iterable_ | None:
+    def indexable(self, e: Iteration) -> Items | None:
         parts = [p.indexable(e) for p in self.parts]
         return None if None in parts else Zipped([p for p in parts if p is not None], self.strict)
 
 
 @dataclasses.dataclass(eq=False)
-class Reversed(Iterable_):
+class Reversed(Items):
     """``reversed(inner)``: the length is that at the beginning."""
 
-    inner: Iterable_
+    inner: Items
     size: Value
 
     def __post_init__(self) -> None:
@@ -231,7 +230,7 @@ class Reversed(Iterable_):
     def item(self, e: Iteration, index: Value) -> Result:
         return self.inner.item(e, e.op("py::sub", e.op("py::sub", self.size, e.constant(1)), index))
 
-    def indexable(self, e: Iteration) -> Iterable_ | None:
+    def indexable(self, e: Iteration) -> Items | None:
         inner = self.inner.indexable(e)
         return None if inner is None else Reversed(inner, self.size)
 
@@ -239,7 +238,7 @@ class Reversed(Iterable_):
 class LazyIterable:
     """An iterable at compile time: what ``zip(…)``, ``enumerate(…)``, ``reversed(…)``, ``d.items()`` stand for as values."""
 
-    def __init__(self, iterable: Iterable_) -> None:
+    def __init__(self, iterable: Items) -> None:
         self.iterable = iterable
 
 
@@ -248,7 +247,7 @@ class Iteration(Classes):
 
     # ---- what is iterated -------------------------------------------------------------------------------------------
 
-    def iterable(self, node: ast.expr) -> Iterable_:
+    def iterable(self, node: ast.expr) -> Items:
         """The iterable that an expression gives, without making lists of lazy ones."""
         with self.at(node):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("items", "keys", "values") and not node.args:
@@ -276,7 +275,7 @@ class Iteration(Classes):
             return [v for _, v in parts]
         return [Static(Parts([self.static(n), v])) for n, v in parts]
 
-    def iterate_value(self, value: Result, what: str) -> Iterable_:
+    def iterate_value(self, value: Result, what: str) -> Items:
         """The iterable that a value is."""
         if isinstance(value, Static):
             return self.iterate_static(value.value, what)
@@ -307,7 +306,7 @@ class Iteration(Classes):
                     return self.iterate_value(made, what)
         self.type_error(f"{what} is {type}, which cannot be iterated")
 
-    def iterate_static(self, held: Any, what: str) -> Iterable_:
+    def iterate_static(self, held: Any, what: str) -> Items:
         """The iterable that a Python object known at compile time is."""
         if isinstance(held, LazyIterable):
             return held.iterable
@@ -344,7 +343,7 @@ class Iteration(Classes):
         with self.at(target):
             self.assign(target, item)
 
-    def for_each(self, iterable: Iterable_, body: Callable[[Result], None], names: Sequence[str], statement: ast.For | None = None) -> None:
+    def for_each(self, iterable: Items, body: Callable[[Result], None], names: Sequence[str], statement: ast.For | None = None) -> None:
         """Runs `body` for each item; `names` are the names that the loop carries."""
         orelse = statement.orelse if statement is not None else []
         if iterable.unrolled is not None:
@@ -378,7 +377,7 @@ class Iteration(Classes):
         with suppress(Left):
             body(item)
 
-    def counted(self, iterable: Iterable_, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
+    def counted(self, iterable: Items, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
         """A loop whose number of iterations does not change."""
         length = iterable.length(self)
 
@@ -388,11 +387,11 @@ class Iteration(Classes):
 
         self.loop("prim::For", (self.constant(0), length, self.constant(1)), (INT,), names, run, self.checked_else(iterable, orelse))
 
-    def checked_else(self, iterable: Iterable_, orelse: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    def checked_else(self, iterable: Items, orelse: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
         """The else clause."""
         return orelse
 
-    def indexed(self, iterable: Iterable_, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
+    def indexed(self, iterable: Items, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
         """A loop that looks at the length anew each time."""
         index = self.fresh("index")
         self.env[index] = self.constant(0)
@@ -420,7 +419,7 @@ class Iteration(Classes):
         self.loop("prim::While", (), (), [*names, index], run)
         self.env.pop(index, None)
 
-    def unroll(self, iterable: Iterable_, count: int, body: Callable[[Result], None], names: Sequence[str], statement: ast.For | None) -> None:
+    def unroll(self, iterable: Items, count: int, body: Callable[[Result], None], names: Sequence[str], statement: ast.For | None) -> None:
         """A loop over items known one by one: over a list of them where they have one type, else a copy of the body for each."""
         leaves = statement is not None and leaves_loop(statement.body)
         if leaves or (count > 1 and self.plain_items(iterable)):
@@ -441,7 +440,7 @@ class Iteration(Classes):
         if statement is not None:
             self.body(statement.orelse)
 
-    def plain_items(self, iterable: Iterable_) -> bool:
+    def plain_items(self, iterable: Items) -> bool:
         """Whether the items are all plain values (no modules, tensors or objects known at compile time)."""
         if isinstance(iterable, Zipped):
             return all(self.plain_items(p) for p in iterable.parts)
@@ -470,7 +469,7 @@ class Iteration(Classes):
             return self.materialise(value, "the list")
         return self.collect(self.iterate_value(value, "the value"))
 
-    def collect(self, iterable: Iterable_) -> Value:
+    def collect(self, iterable: Items) -> Value:
         """A new list of the items."""
         if isinstance(iterable, Keyed) and iterable.what != "keys":
             return self.op(f"py::{iterable.what}", iterable.value)
@@ -508,7 +507,7 @@ class Iteration(Classes):
 
         self.counted(Indexed(holder), look, [found], [])
         result = self.env.pop(found)
-        assert isinstance(result, Value) and result.type == BOOL
+        assert isinstance(result, Value)
         return result
 
 

@@ -126,11 +126,7 @@ def accepts(formal: Type, given: Type, bindings: Bindings, implicit: bool, broad
     if isinstance(formal, ListType):
         return _accepts_list(formal, given, bindings, implicit, broadcast)
     if isinstance(formal, DictType):
-        return (
-            isinstance(given, DictType)
-            and _accepts_inside(formal.key, given.key, bindings)
-            and _accepts_inside(formal.value, given.value, bindings)
-        )
+        return isinstance(given, DictType) and _accepts_inside(formal.key, given.key, bindings) and _accepts_inside(formal.value, given.value, bindings)
     if isinstance(formal, SetType):
         return isinstance(given, SetType) and _accepts_inside(formal.element, given.element, bindings)
     if isinstance(formal, TupleType):

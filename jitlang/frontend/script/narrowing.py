@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jitlang.frontend.emitter import Result
-from jitlang.frontend.script.base import ScriptBase
+from jitlang.frontend.script.conversions import Conversions
 from jitlang.ir.graph import Node, Value
 from jitlang.types import OptionalType, Type
 
 PREFIX = "$path:"
 
 
-class Narrowing(ScriptBase):
+class Narrowing(Conversions):
     """Keeps track of what is known of attributes."""
 
     epoch = 0

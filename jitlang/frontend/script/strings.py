@@ -142,7 +142,7 @@ class Strings(Comprehensions):
         first, rest = string.Formatter().parse, field
         del first
         head = rest.split(".")[0].split("[")[0]
-        tree = ast.parse(f"_{rest[len(head):]}", mode="eval").body if len(head) < len(rest) else None
+        tree = ast.parse(f"_{rest[len(head) :]}", mode="eval").body if len(head) < len(rest) else None
         if head.isdigit():
             if int(head) >= len(positional):
                 self.fail(ScriptValueError, f"the text has a field {head}, but format() gets {len(positional)} arguments")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from typing import Any
 
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
-from jitlang.frontend.script.operators import Operators
+from jitlang.frontend.script.conditions import Conditions
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (
@@ -45,7 +46,7 @@ class SliceValue:
         return self.start, self.stop, self.step
 
 
-class Subscripts(Operators):
+class Subscripts(Conditions):
     """``a[i]`` in all its uses."""
 
     def subscript_expression(self, node: ast.Subscript) -> Result:
@@ -178,8 +179,6 @@ class Subscripts(Operators):
                 self.type_error(
                     f"the index of a tuple of different types must be a constant, the tuple is {base.type}", hint="index it by a literal, or use a list"
                 )
-            message = "tuple index out of range"
-            del message
             return self.op("py::getitem", self.list_of(self.parts_of(base)), value)
         if not -len(elements) <= at < len(elements):
             self.type_error(f"tuple index {at} is out of range, the tuple has {len(elements)} elements")
@@ -188,10 +187,10 @@ class Subscripts(Operators):
     def slice_of(self, base: Value, cut: SliceValue) -> Result:
         """``base[start:stop:step]``."""
         if isinstance(base.type, TupleType):
-            bounds = [b.constant if b.is_constant else NEVER for b in cut.parts()]
+            bounds: list[Any] = [b.constant if b.is_constant else NEVER for b in cut.parts()]
             if NEVER in bounds:
                 self.type_error("a slice of a tuple needs constant bounds", hint="use a list")
-            return self.tuple_of(self.parts_of(base)[slice(*bounds)])
+            return self.tuple_of(self.parts_of(base)[slice(bounds[0], bounds[1], bounds[2])])
         if isinstance(base.type, ClassType):
             self.type_error(f"{base.type} cannot be sliced in a script")
         if base.type != STR and not isinstance(base.type, ListType):
@@ -219,7 +218,9 @@ class Subscripts(Operators):
         elif isinstance(type, ClassType):
             self.call_method(base, "__setitem__", [self.value(index, "the index"), value], {})
         else:
-            self.type_error(f"'{python_type(type)}' object does not support item assignment", hint="make a new value" if isinstance(type, TupleType) or type == STR else "")
+            self.type_error(
+                f"'{python_type(type)}' object does not support item assignment", hint="make a new value" if isinstance(type, TupleType) or type == STR else ""
+            )
 
     def set_slice(self, base: Value, cut: SliceValue, value: Value) -> None:
         """``base[start:stop:step] = value``."""

@@ -59,7 +59,7 @@ class Tensors(Subscripts):
     def tensor_number(self, value: Value, type: Type) -> Value:
         """float(tensor), int(tensor), bool(tensor)."""
         name = {"float": "float", "int": "int", "bool": "bool"}[str(type)]
-        for kind in (f"aten::item_{name}", f"aten::__{name}__"):
+        for kind in (f"aten::{name.capitalize()}",):
             if overloads(kind):
                 return self.op(kind, value)
         item = self.op("aten::item", value)
@@ -160,7 +160,9 @@ class Tensors(Subscripts):
         dtype = value.type.dtype
         if dtype is None:
             self.type_error(
-                "item() of a tensor whose dtype is not known has no type", note="the tensor comes from a container or an object", hint="write float(x), int(x) or bool(x)"
+                "item() of a tensor whose dtype is not known has no type",
+                note="the tensor comes from a container or an object",
+                hint="write float(x), int(x) or bool(x)",
             )
         kind = {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT)
         return self.tensor_number(value, kind)
@@ -197,7 +199,7 @@ class Tensors(Subscripts):
             made = self.op("aten::clone", data)
             return made if dtype is None else self.op("aten::to", made, dtype)
         rank, number = self.data_shape(data.type)
-        kind = dtype if dtype is not None else self.constant(dtype_named({INT: "int64", BOOL: "bool"}.get(number, "float32")), DTYPE)
+        kind = dtype if dtype is not None else self.constant(dtype_named("int64" if number == INT else "bool" if number == BOOL else "float32"), DTYPE)
         if rank == 0:
             return self.op("aten::scalar_tensor", data, dtype=kind)
         data = self.nested_lists(data)
@@ -304,7 +306,7 @@ class Tensors(Subscripts):
                 if not (isinstance(inner, ListType) and inner.element in (INT, TensorType())) or argument.keyword_only:
                     continue
                 rest = args[at:]
-                fits = all(a.type == inner.element or isinstance(a.type, TensorType) and inner.element != INT for a in rest)
+                fits = all(a.type == inner.element or (isinstance(a.type, TensorType) and inner.element != INT) for a in rest)
                 if rest and fits:
                     packed = self.emit("prim::List", [self.retype(r, inner.element) for r in rest], (inner,)).output
                     return self.try_op(kind, [*args[:at], packed], named, [row])

@@ -16,7 +16,7 @@ from jitlang.errors import CompileError, ScriptTypeError
 from jitlang.frontend.annotations import general, named_tuple_class, parameter_type, type_of_value
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.liveness import assigned
-from jitlang.frontend.script.calls import nonlocals
+from jitlang.frontend.script.nested import nonlocals
 from jitlang.frontend.script.class_types import Restart, install_inference
 from jitlang.frontend.script.classes import generated
 from jitlang.frontend.script.emitter import ScriptEmitter
@@ -137,7 +137,9 @@ class Unit:
                 return
             wider = found if assumed is None else join(assumed, found)
             if wider is None:
-                raise ScriptTypeError(f"the result of the recursive function {record.info.name} has no single type", record.info.where, hint="annotate its result")
+                raise ScriptTypeError(
+                    f"the result of the recursive function {record.info.name} has no single type", record.info.where, hint="annotate its result"
+                )
             record.result = found if wider == assumed else wider
             for key in set(self.records) - before:  # what was compiled meanwhile may rest on the assumption
                 self.program.functions.pop(self.records.pop(key).name, None)

@@ -1,0 +1,251 @@
+"""Nested functions and lambdas: emitted in place of each call, where the names of the enclosing function are at hand.
+
+In: ``ast.FunctionDef`` and ``ast.Lambda`` inside a function, and module functions that are given such ones as arguments. Out: their bodies,
+in a ``prim::Region`` where they return early. They cannot call themselves.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitlang.errors import CompileError, ScriptSyntaxError
+from jitlang.frontend.annotations import annotation_type
+from jitlang.frontend.emitter import Environment, Left, Result, ReturnFrame, WidenResult
+from jitlang.frontend.liveness import Liveness, assigned, reads
+from jitlang.frontend.script.base import Callee
+from jitlang.frontend.script.functions import FunctionInfo, Parameter
+from jitlang.frontend.script.methods import Methods
+from jitlang.frontend.script.narrowing import PREFIX
+from jitlang.ir.graph import Node
+from jitlang.schema import MISSING
+from jitlang.source import Source
+from jitlang.types import Type
+
+
+@dataclasses.dataclass(eq=False)
+class LocalFunction(Callee):
+    """A nested function or lambda: its syntax, the frame it was defined in, and the names there at that time."""
+
+    node: ast.FunctionDef | ast.Lambda
+    parameters: list[Parameter]
+    frame: int
+    env: Environment
+    source: Source
+    lookup: Callable[[str], Any]
+    name: str
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements."""
+        if isinstance(self.node, ast.Lambda):
+            return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
+        return self.node.body
+
+
+class Nested(Methods):
+    """Functions in functions."""
+
+    frames = itertools.count(1)
+
+    def begin_frame(self) -> None:
+        """Notes the function that is being emitted."""
+        self.frame = next(self.frames)
+        self.suspended: list[tuple[int, Environment]] = []
+        self.active: list[Any] = []
+
+    def bind_to(self, parameters: Sequence[Parameter], name: str, positional: Sequence[Result], keywords: dict[str, Result]) -> list[Result]:
+        """The argument or default of each parameter, as Python binds them."""
+        raise NotImplementedError
+
+    def declared(self, value: Result, parameter: Parameter, name: str) -> Result:
+        """An argument as its parameter takes it."""
+        raise NotImplementedError
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """A type expression, evaluated as Python does."""
+        raise NotImplementedError
+
+    def local_function(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
+        """A nested function as a compile-time object."""
+        a = node.args
+        if a.kwarg is not None:
+            self.fail(ScriptSyntaxError, "**kwargs is not supported in a script", hint="name the keyword parameters")
+        parameters: list[Parameter] = []
+        ordered = [*a.posonlyargs, *a.args]
+        defaults: list[Any] = [MISSING] * (len(ordered) - len(a.defaults)) + [self.expr(d) for d in a.defaults]
+        for at, (arg, default) in enumerate(zip(ordered, defaults, strict=True)):
+            parameters.append(Parameter(arg.arg, self.local_type(arg.annotation), default, positional_only=at < len(a.posonlyargs)))
+        if a.vararg is not None:
+            parameters.append(Parameter(a.vararg.arg, None, variadic=True))
+        for arg, kw in zip(a.kwonlyargs, a.kw_defaults, strict=True):
+            parameters.append(Parameter(arg.arg, self.local_type(arg.annotation), MISSING if kw is None else self.expr(kw), keyword_only=True))
+        name = getattr(node, "name", "<lambda>")
+        return LocalFunction(node, parameters, self.frame, dict(self.env), self.source, self.lookup, name)
+
+    def local_type(self, annotation: ast.expr | None) -> Type | None:
+        """The type that an annotation inside a function means."""
+        if annotation is None:
+            return None
+        with self.at(annotation):
+            held = self.evaluate(annotation)
+            try:
+                return annotation_type(held, _Scope(self.lookup))
+            except CompileError as error:
+                error.where = error.where or self.where
+                raise
+
+    def inline(self, function: LocalFunction, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """The body of a nested function in place of the call."""
+        bound = self.bind_to(function.parameters, function.name, positional, keywords)
+        args = [self.declared(v, p, function.name) for v, p in zip(bound, function.parameters, strict=True)]
+        if function.frame == self.frame:
+            around = self.env
+        else:
+            around = next((env for frame, env in self.suspended if frame == function.frame), function.env)
+        names = dict(zip([p.name for p in function.parameters], args, strict=True))
+        return self.in_place(function, function.body, names, around, function.source, function.lookup, function.name, function.frame)
+
+    def inline_info(self, info: FunctionInfo, bound: list[Result]) -> Result:
+        """A function that is given nested functions or methods as arguments: its body in place of the call."""
+        names = dict(zip([p.name for p in info.parameters], bound, strict=True))
+        return self.in_place(info, info.body, names, {}, info.source, info.lookup, info.name, next(self.frames))
+
+    def in_place(
+        self,
+        key: object,
+        body: list[ast.stmt],
+        names: dict[str, Result],
+        around: Environment,
+        source: Source,
+        lookup: Callable[[str], Any],
+        name: str,
+        frame: int,
+    ) -> Result:
+        """Emits a body here, with these parameters and, around them, the names of the enclosing function."""
+        if sum(k is key for k in self.active) > 2:
+            self.fail(
+                ScriptSyntaxError,
+                f"the nested function '{name}' calls itself" if isinstance(key, LocalFunction) else f"'{name}' calls itself with a nested function as argument",
+                hint="define it at module level, where recursion is possible",
+            )
+        saved = (self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals)
+        self.suspended.append((self.frame, self.env))
+        self.active.append(key)
+        own = set(assigned(body)) - set(nonlocals(body))
+        self.env = {k: v for k, v in around.items() if k not in own and not k.startswith(PREFIX)}
+        self.env.update(names)
+        self.source, self.lookup, self.function = source, lookup, name
+        self.liveness = self.analyse(body)
+        self.frame = next(self.frames) if isinstance(key, LocalFunction) else frame
+        self.loops = []
+        self.locals = frozenset(own) | frozenset(names)
+        depth = len(self.returns)
+        try:
+            return self.emit_body(body)
+        except CompileError as error:
+            if saved[2] != name and self.where is not None and error.where is not self.where:
+                error.called_from(self.where)
+            raise
+        finally:
+            del self.returns[depth:]
+            self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals = saved
+            self.suspended.pop()
+            self.active.pop()
+
+    locals: frozenset[str] = frozenset()
+
+    def analyse(self, statements: Sequence[ast.stmt]) -> Liveness:
+        """Names that nested functions read are live throughout."""
+        return keep_captured(super().analyse(statements), statements)
+
+    def emit_body(self, body: list[ast.stmt]) -> Result:
+        """Emits a function body whose ``return`` gives the value of this call."""
+        *head, last = body if body else [ast.Pass()]
+        if isinstance(last, ast.Return) and not any(isinstance(n, ast.Return) for s in head for n in walk_function(s)):
+            self.body(head)
+            if self.block.terminated:
+                raise Left
+            return self.none() if last.value is None else self.expr(last.value)
+        frame = ReturnFrame(None)
+        env, block = dict(self.env), self.block
+        while True:
+            region = Node("prim::Region", where=self.where)
+            frame.region = region
+            self.env, self.block = dict(env), region.add_block()
+            self.returns.append(frame)
+            try:
+                self.body(body)
+                if not self.block.terminated:
+                    self.return_value(None)
+            except WidenResult as widen:
+                if widen.frame is not frame:
+                    raise
+                frame.type = widen.type
+                continue
+            finally:
+                self.returns.pop()
+                self.block = block
+            break
+        block.append(region)
+        if frame.type is None:
+            self.emit("prim::unreachable")
+            raise Left
+        return region.add_output(frame.type)
+
+
+class _Scope(dict[str, Any]):
+    """Names looked up when they are asked for."""
+
+    def __init__(self, lookup: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._lookup = lookup
+
+    def __missing__(self, name: str) -> Any:
+        found = self._lookup(name)
+        if found is MISSING:
+            raise KeyError(name)
+        return found
+
+
+def walk_function(statement: ast.AST) -> Any:
+    """The nodes of a statement, without those of nested functions."""
+    yield statement
+    if isinstance(statement, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+        return
+    for child in ast.iter_child_nodes(statement):
+        if not isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
+            yield from walk_function(child)
+
+
+def returns_function(info: FunctionInfo) -> bool:
+    """Whether a function returns one that is nested in it."""
+    if isinstance(info.node, ast.Lambda):
+        return isinstance(info.node.body, ast.Lambda)
+    names = {s.name for s in info.node.body if isinstance(s, ast.FunctionDef)}
+    returned = [n.value for s in info.node.body for n in walk_function(s) if isinstance(n, ast.Return)]
+    return any(isinstance(r, ast.Lambda) or (isinstance(r, ast.Name) and r.id in names) for r in returned)
+
+
+def nonlocals(body: Sequence[ast.stmt]) -> list[str]:
+    """The names declared nonlocal in a body."""
+    return [n for s in body for node in walk_function(s) if isinstance(node, ast.Nonlocal) for n in node.names]
+
+
+def keep_captured(liveness: Liveness, body: Sequence[ast.stmt]) -> Liveness:
+    """Names that nested functions read live as long as the function, because a nested function may be called at any time."""
+    captured: frozenset[str] = frozenset()
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.FunctionDef):
+                captured |= frozenset().union(*(reads(s) for s in node.body))
+            elif isinstance(node, ast.Lambda):
+                captured |= reads(node.body)
+    if captured:
+        for table in (liveness.after, liveness.head):
+            for key in table:
+                table[key] |= captured
+    return liveness

@@ -28,15 +28,23 @@ class ConstantTree(NamedTuple):
 
 
 class CallTree(NamedTuple):
-    """``kind[attribute=…](inputs) : type``."""
+    """``$result = kind[attribute=…](inputs) : type``; `result` is '' where it has no name."""
 
     kind: str
     inputs: tuple[ExpressionTree, ...]
     attributes: dict[str, VariableTree | ConstantTree]
     type: TypeTree | None
+    result: str = ""
 
 
-ExpressionTree = CallTree | VariableTree | ConstantTree
+class ComputedTree(NamedTuple):
+    """``name($x)`` in a replacement: a constant, computed by a function of that name."""
+
+    name: str
+    arguments: tuple[str | ConstantTree, ...]
+
+
+ExpressionTree = CallTree | VariableTree | ConstantTree | ComputedTree
 
 
 class ConditionTree(NamedTuple):
@@ -63,8 +71,11 @@ class _Builder(TypeBuilder):
         return RuleTree(str(name or ""), pattern, replacement, tuple(c for c in conditions if c is not None))
 
     def call(self, children: list[Any]) -> CallTree:
-        kind, attributes, *inputs, result = children
-        return CallTree(str(kind), tuple(i for i in inputs if i is not None), attributes or {}, result)
+        result, kind, attributes, *inputs, type_ = children
+        return CallTree(str(kind), tuple(i for i in inputs if i is not None), attributes or {}, type_, str(result or ""))
+
+    def computed(self, children: list[Any]) -> ComputedTree:
+        return ComputedTree(str(children[0]), tuple(c if isinstance(c, ConstantTree) else str(c) for c in children[1:]))
 
     def variable(self, children: list[Any]) -> VariableTree:
         return VariableTree(str(children[0]), children[1])

@@ -12,10 +12,11 @@ answers for memory that is written in between.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 from jitlang.errors import IRError
-from jitlang.grammar.rules import CallTree, ConstantTree, ExpressionTree, VariableTree
+from jitlang.grammar.rules import CallTree, ComputedTree, ConstantTree, ExpressionTree, VariableTree
 from jitlang.grammar.types import TypeTree, build_type
 from jitlang.ir.equal import literal_key
 from jitlang.ir.graph import Node, Value
@@ -32,6 +33,9 @@ class Match:
     values: dict[str, Value] = dataclasses.field(default_factory=dict)
     types: dict[str, Type] = dataclasses.field(default_factory=dict)
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+Compute = Callable[[ComputedTree, Match], Any]
 
 
 class Pattern:
@@ -58,6 +62,8 @@ class Pattern:
             return False
         if not all(self._attribute(wanted, name, node, found) for name, wanted in tree.attributes.items()):
             return False
+        if tree.result and found.values.setdefault(tree.result, node.output) is not node.output:
+            return False
         return all(self._expression(t, v, found) for t, v in zip(tree.inputs, node.inputs, strict=True))
 
     def _attribute(self, wanted: VariableTree | ConstantTree, name: str, node: Node, found: Match) -> bool:
@@ -73,6 +79,8 @@ class Pattern:
             return self._call(tree, value.node, found)
         if isinstance(tree, ConstantTree):
             return _is_literal(value, tree.value)
+        if isinstance(tree, ComputedTree):
+            raise IRError(f"{tree.name}(…) stands in a pattern")
         if tree.type is not None and not fits(self._type(tree.type), value.type, found.types):
             return False
         return same_value(found.values.setdefault(tree.name, value), value)
@@ -92,8 +100,10 @@ def same_value(a: Value, b: Value) -> bool:
     return a.is_constant and b.is_constant and a.type == b.type and literal_key(a.constant) == literal_key(b.constant)
 
 
-def build(tree: ExpressionTree, match: Match, at: Node, type: Type) -> Value:
+def build(tree: ExpressionTree, match: Match, at: Node, type: Type, compute: Compute | None = None) -> Value:
     """The value that a replacement stands for: new nodes are put in front of `at`; the outermost is of type `type`.
+
+    `compute` gives the constant that a computed part stands for.
 
     Raises IRError for an inner call whose type the rule does not say, or an unbound variable.
     """
@@ -104,7 +114,11 @@ def build(tree: ExpressionTree, match: Match, at: Node, type: Type) -> Value:
     if isinstance(tree, ConstantTree):
         made = Node("prim::Constant", types=[_LITERAL_TYPES[tree.value.__class__]], where=at.range, value=tree.value)
         return made.insert_before(at).output
-    inputs = [build(t, match, at, _inner_type(t, match)) for t in tree.inputs]
+    if isinstance(tree, ComputedTree):
+        if compute is None:
+            raise IRError(f"nothing computes {tree.name}(…)")
+        return Node("prim::Constant", types=[type], where=at.range, value=compute(tree, match)).insert_before(at).output
+    inputs = [build(t, match, at, _inner_type(t, match), compute) for t in tree.inputs]
     node = Node(tree.kind, inputs, [type], where=at.range)
     for name, wanted in tree.attributes.items():
         node.attributes[name] = wanted.value if isinstance(wanted, ConstantTree) else match.attributes[wanted.name]
@@ -116,8 +130,8 @@ def _inner_type(tree: ExpressionTree, match: Match) -> Type:
         return _LITERAL_TYPES[tree.value.__class__]
     if isinstance(tree, VariableTree):
         return match.values[tree.name].type if tree.name in match.values else NONE
-    if tree.type is None:
-        raise IRError(f"the rule does not say the type of the inner {tree.kind}")
+    if isinstance(tree, ComputedTree) or tree.type is None:
+        raise IRError(f"the rule does not say the type of the inner {tree.name if isinstance(tree, ComputedTree) else tree.kind}")
     kind = build_type(tree.type, {}, variables=True)
     if isinstance(kind, TypeVariable):
         return match.types[kind.name]

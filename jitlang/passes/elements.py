@@ -157,5 +157,3 @@ def _write(node: Node, budget: Budget) -> bool:
     node.destroy()
     _remove(chain)
     return True
-
-

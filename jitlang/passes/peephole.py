@@ -11,6 +11,8 @@ programs in which no rule matches any more. To add a rule, add a line to the fil
    rewriting ends.
 4. It keeps identity and sharing where a script can notice them: a new list is not the old one.
 
+``drop($y)`` says that the inner call ``$y = …`` cannot raise under the rule's filters: its node goes when nothing reads it.
+
 A rule is read when a program first has a node of its kind.
 """
 
@@ -23,7 +25,7 @@ from collections.abc import Callable
 from importlib import resources
 
 from jitlang.errors import IRError
-from jitlang.grammar.rules import ConditionTree, ConstantTree, RuleTree, VariableTree, parse_rule
+from jitlang.grammar.rules import CallTree, ComputedTree, ConditionTree, ConstantTree, RuleTree, VariableTree, parse_rule
 from jitlang.ir.alias import AliasAnalysis, is_unshared
 from jitlang.ir.graph import Graph, Node, Program, Value
 from jitlang.ir.pattern import Match, Pattern, build
@@ -60,8 +62,10 @@ class Rule:
         except IRError as error:
             raise IRError(f"{self.where}: {error}") from None
         for condition in tree.conditions:
-            if condition.name not in FILTERS:
+            if condition.name not in FILTERS and condition.name != "drop":
                 raise IRError(f"{self.where}: there is no filter {condition.name!r}")
+        if isinstance(tree.replacement, ComputedTree) and tree.replacement.name not in COMPUTED:
+            raise IRError(f"{self.where}: there is no function {tree.replacement.name!r}")
         return tree
 
     @functools.cached_property
@@ -73,7 +77,7 @@ class Rule:
     def needs(self) -> list[tuple[int, str]]:
         """Inputs that only a node of some kind can define: a test that most nodes fail quickly."""
         inputs = enumerate(self.tree.pattern.inputs)
-        return [(i, "prim::Constant" if isinstance(t, ConstantTree) else t.kind) for i, t in inputs if not isinstance(t, VariableTree)]
+        return [(i, t.kind if isinstance(t, CallTree) else "prim::Constant") for i, t in inputs if not isinstance(t, VariableTree)]
 
     def may_match(self, node: Node) -> bool:
         """Whether `needs` is met."""
@@ -139,19 +143,34 @@ class _Rewriter:
             return None
         if not self.budget.take():
             return None
-        value = build(replacement, match, node, output.type)
+        value = build(replacement, match, node, output.type, _compute)
         value.name = value.name or output.name
         output.replace_with(value)
         node.destroy()
+        for condition in rule.tree.conditions:
+            if condition.name == "drop":
+                _drop(match.values[str(condition.arguments[0])])
         return value
 
     def _holds(self, condition: ConditionTree, match: Match, node: Node) -> bool:
+        if condition.name == "drop":
+            return True
         values = [_argument(a, match) for a in condition.arguments]
         return FILTERS[condition.name](self, node, *values)
 
 
 def _argument(argument: str | ConstantTree, match: Match) -> object:
     return argument.value if isinstance(argument, ConstantTree) else match.values[argument]
+
+
+def _compute(tree: ComputedTree, match: Match) -> object:
+    return COMPUTED[tree.name](*(_argument(a, match) for a in tree.arguments))
+
+
+def _drop(value: Value) -> None:
+    """Removes the node of an inner call that, as the rule knows, does not raise, if nothing reads it any more."""
+    if value.node is not None and not value.uses:
+        value.node.destroy()
 
 
 def _may_stand_for(value: Value, output: Value) -> bool:
@@ -188,25 +207,76 @@ def _unwritten(r: _Rewriter, node: Node, value: Value) -> bool:
     return not r.aliases.is_written(value)
 
 
+def _computed(r: _Rewriter, node: Node) -> bool:
+    """``computed``: the result goes into other tensors only; nothing asks for its strides."""
+    return all(isinstance(o.type, TensorType) for u in node.output.uses for o in u.node.outputs)
+
+
+def _tensor(value: Value) -> TensorType:
+    """The type of a tensor; of anything else, the one that says nothing."""
+    return value.type if isinstance(value.type, TensorType) else TensorType()
+
+
 def _same_dtype(r: _Rewriter, node: Node, value: Value) -> bool:
     """``same_dtype($x)``: a tensor whose dtype is known and is the result's."""
-    a, b = value.type, node.output.type
-    return isinstance(a, TensorType) and isinstance(b, TensorType) and a.dtype is not None and a.dtype == b.dtype
+    dtype = _tensor(value).dtype
+    return dtype is not None and dtype == _tensor(node.output).dtype
+
+
+def _has_dtype(r: _Rewriter, node: Node, value: Value, name: str) -> bool:
+    """``has_dtype($x, "float32")``: a tensor that is known to have that dtype."""
+    dtype = _tensor(value).dtype
+    return dtype is not None and dtype.name == name
+
+
+def _dtype_is(r: _Rewriter, node: Node, value: Value, dtype: Value) -> bool:
+    """``dtype_is($x, $d)``: the dtype of $x is known and is the constant $d."""
+    return dtype.is_constant and _tensor(value).dtype is not None and _tensor(value).dtype == dtype.constant
+
+
+def _typed(r: _Rewriter, node: Node, value: Value) -> bool:
+    """``typed($x)``: a tensor whose dtype is known."""
+    return _tensor(value).dtype is not None
 
 
 def _floating(r: _Rewriter, node: Node, value: Value) -> bool:
     """``floating($x)``: a tensor of floating-point numbers."""
-    return isinstance(value.type, TensorType) and value.type.dtype is not None and value.type.dtype.is_floating_point
+    dtype = _tensor(value).dtype
+    return dtype is not None and dtype.is_floating_point
 
 
 def _integral(r: _Rewriter, node: Node, value: Value) -> bool:
     """``integral($x)``: a tensor of integers."""
-    return isinstance(value.type, TensorType) and value.type.dtype is not None and value.type.dtype.kind in "iu"
+    dtype = _tensor(value).dtype
+    return dtype is not None and dtype.kind in "iu"
+
+
+def _signed(r: _Rewriter, node: Node, value: Value) -> bool:
+    """``signed($x)``: a tensor of signed integers."""
+    dtype = _tensor(value).dtype
+    return dtype is not None and dtype.kind == "i"
+
+
+def _whole(r: _Rewriter, node: Node, value: Value) -> bool:
+    """``whole($x)``: a tensor of integers or bools."""
+    dtype = _tensor(value).dtype
+    return dtype is not None and dtype.kind in "iub"
 
 
 def _rank(r: _Rewriter, node: Node, value: Value, rank: int) -> bool:
     """``rank($x, 2)``: a tensor that is known to have so many dimensions."""
-    return isinstance(value.type, TensorType) and value.type.rank == rank
+    return _tensor(value).rank == rank
+
+
+def _ranked(r: _Rewriter, node: Node, value: Value) -> bool:
+    """``ranked($x)``: a tensor whose number of dimensions is known."""
+    return _tensor(value).rank is not None
+
+
+def _in_range(r: _Rewriter, node: Node, dim: Value, value: Value, more: int) -> bool:
+    """``in_range($d, $x, 0)``: $d is a constant that names a dimension of $x with so many more dimensions."""
+    rank = _tensor(value).rank
+    return rank is not None and dim.is_constant and -(rank + more) <= dim.constant < rank + more
 
 
 FILTERS: dict[str, Callable[..., bool]] = {
@@ -215,8 +285,20 @@ FILTERS: dict[str, Callable[..., bool]] = {
     "ordered": _ordered,
     "local": _local,
     "unwritten": _unwritten,
+    "computed": _computed,
     "same_dtype": _same_dtype,
+    "has_dtype": _has_dtype,
+    "dtype_is": _dtype_is,
+    "typed": _typed,
     "floating": _floating,
     "integral": _integral,
+    "signed": _signed,
+    "whole": _whole,
     "rank": _rank,
+    "ranked": _ranked,
+    "in_range": _in_range,
+}
+COMPUTED: dict[str, Callable[..., object]] = {
+    "rank_of": lambda value: value.type.rank,
+    "dtype_of": lambda value: value.type.dtype,
 }

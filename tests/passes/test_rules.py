@@ -68,6 +68,7 @@ class Builder:
         if isinstance(tree, ConstantTree):
             kind = (wanted or OptionalType(INT)) if tree.value is None else LITERALS[type(tree.value)]
             return self.graph.block.append(Node("prim::Constant", (), [kind], value=tree.value)).output
+        assert isinstance(tree, CallTree)
         if tree.kind == "prim::Some":
             inner = self.expression(tree.inputs[0])
             return (
@@ -98,6 +99,8 @@ def variables_of(tree: ExpressionTree, found: dict[str, Type | None]) -> dict[st
         kind = build_type(tree.type, {}, variables=True) if tree.type is not None else None
         found[tree.name] = found.get(tree.name) or kind
     elif isinstance(tree, CallTree):
+        if tree.result:
+            found[tree.result] = None
         for inner in tree.inputs:
             variables_of(inner, found)
     return found
@@ -143,7 +146,7 @@ def test_rule_is_well_formed(rule: Rule) -> None:
     assert rule.tree.name, "a rule has a name"
     bound = variables_of(rule.tree.pattern, {})
     assert set(variables_of(rule.tree.replacement, {})) <= set(bound)
-    assert all(c.name in FILTERS for c in rule.tree.conditions)
+    assert all(c.name in FILTERS or c.name == "drop" for c in rule.tree.conditions)
     assert all(a in bound for c in rule.tree.conditions for a in c.arguments if isinstance(a, str))
 
 

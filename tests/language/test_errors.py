@@ -171,7 +171,7 @@ def raises_int():
 
 
 def format_missing(a: int):
-    return "{1}".format(a)  # noqa: F523
+    return "{1}".format(a)  # noqa: F523, F524
 
 
 class Thing:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
-import typing
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

@@ -16,11 +16,11 @@ from jitlang.errors import CompileError, ScriptTypeError
 from jitlang.frontend.annotations import general, named_tuple_class, parameter_type, type_of_value
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.liveness import assigned
-from jitlang.frontend.script.nested import nonlocals
 from jitlang.frontend.script.class_types import Restart, install_inference
 from jitlang.frontend.script.classes import generated
 from jitlang.frontend.script.emitter import ScriptEmitter
 from jitlang.frontend.script.functions import FunctionInfo, function_info
+from jitlang.frontend.script.nested import nonlocals
 from jitlang.ir.graph import Graph, Program, Value, recompute_uses
 from jitlang.schema import MISSING
 from jitlang.types import NEVER, NONE, TENSOR, ClassType, DictType, ListType, OptionalType, SetType, TensorType, TupleType, Type, join

@@ -7,15 +7,15 @@
 | ``aten::Bool(aten::eq(%v, %w))`` and the other comparisons, both of one dtype | ``py::eq`` of two elements |
 | ``aten::fill_(%v, %n)`` whose result is not used | ``aten::set_element.r2_int(%x, %i, %j, %n, "int64")`` |
 
-The selects must stand right before, with nothing between that may raise or write, and have no other use: so an index out of range is reported
-as before, in the same order.
+The selects must have no other use, and nothing between them may raise or write; what reads the element stands where they stood, so an index
+out of range is reported as before, in the same order.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
-from jitlang.ir.alias import has_effect, may_raise
+from jitlang.ir.alias import may_raise, may_write
 from jitlang.ir.graph import Node, Program, Value
 from jitlang.passes.budget import Budget
 from jitlang.types import BOOL, FLOAT, INT, STR, TensorType, Type
@@ -68,9 +68,12 @@ def _chain(value: Value) -> _Chain | None:
             return None
         indices.insert(0, index)
         selects.append(node)
-        if base.type.rank == len(indices):
+        outer = base.node
+        if outer is None or outer.kind != "aten::select" or len(base.uses) != 1 or outer.block is not node.block:
             break
         value = base
+    if base.type.rank != len(indices):
+        return None
     if base.type.dtype is None or len(indices) > RANKS:
         return None
     return _Chain(base, indices, selects, base.type.dtype.name, _OF_KIND[base.type.dtype.kind])
@@ -82,20 +85,30 @@ def _adjacent(nodes: list[Node], end: Node) -> bool:
     assert block is not None
     if any(n.block is not block for n in nodes):
         return False
-    positions = [block.nodes.index(n) for n in nodes]
+    positions = [block.nodes.index(n) for n in (*nodes, end)]
     last = block.nodes.index(end)
     between = block.nodes[min(positions) : last]
-    return all(n in nodes or not (may_raise(n) or has_effect(n)) for n in between)
+    return all(n in nodes or not (may_raise(n) or may_write(n)) for n in between)
 
 
-def _element(chain: _Chain, kind: Type, before: Node) -> Value:
-    text = _insert(Node("prim::Constant", (), (STR,), where=before.range, value=chain.dtype), before).output
+def _readable(chain: _Chain | None, reader: Node) -> bool:
+    """Whether the element may be read where its last select stands: nothing between that and `reader` writes."""
+    if chain is None or not _adjacent(chain.selects[1:], chain.selects[0]):
+        return False
+    block = reader.block
+    last = chain.selects[0]
+    if block is None or last.block is not block:
+        return False
+    between = block.nodes[block.nodes.index(last) + 1 : block.nodes.index(reader)]
+    return not any(n.blocks or may_write(n) for n in between)
+
+
+def _element(chain: _Chain, kind: Type) -> Value:
+    """The node that reads the element, in the place of the selects."""
+    before = chain.selects[0]
+    text = Node("prim::Constant", (), (STR,), where=before.range, value=chain.dtype).insert_before(before).output
     node = Node(f"aten::element_{kind}", [chain.base, *chain.indices, text], (kind,), where=before.range, overload=f"r{len(chain.indices)}")
-    return _insert(node, before).output
-
-
-def _insert(node: Node, before: Node) -> Node:
-    return node.insert_before(before)
+    return node.insert_before(before).output
 
 
 def _remove(chain: _Chain) -> None:
@@ -105,13 +118,13 @@ def _remove(chain: _Chain) -> None:
 
 def _read(node: Node, budget: Budget) -> bool:
     chain = _chain(node.inputs[0])
-    if chain is None or not _adjacent(chain.selects, node):
+    if chain is None or not _readable(chain, node):
         return False
     wanted = _NUMBER[node.kind]
     # int(float element) cuts and may raise; that stays the business of aten::Int
     if (wanted == INT and chain.kind == FLOAT) or not budget.take():
         return False
-    made = _element(chain, wanted, node)
+    made = _element(chain, wanted)
     node.output.replace_with(made)
     node.destroy()
     _remove(chain)
@@ -124,15 +137,13 @@ def _compare(node: Node, budget: Budget) -> bool:
         return False
     if node.block is not relation.block or len(relation.inputs) != 2:
         return False
-    chains = [_chain(v) for v in relation.inputs]
-    first, second = chains
-    if first is None or second is None or first.dtype != second.dtype or not _adjacent([*first.selects, *second.selects, relation], node):
+    first, second = (_chain(v) for v in relation.inputs)
+    if first is None or second is None or first.dtype != second.dtype or not (_readable(first, node) and _readable(second, node)):
         return False
     if not budget.take():
         return False
-    kind = BOOL if first.kind == BOOL else first.kind
-    values = [_element(c, kind, node) for c in (first, second)]
-    made = Node(relation.kind.replace("aten::", "py::"), values, (BOOL,), where=node.range, overload=str(kind)).insert_before(node).output
+    values = [_element(c, first.kind) for c in (first, second)]
+    made = Node(relation.kind.replace("aten::", "py::"), values, (BOOL,), where=node.range, overload=str(first.kind)).insert_before(node).output
     node.output.replace_with(made)
     node.destroy()
     relation.destroy()
@@ -151,9 +162,9 @@ def _write(node: Node, budget: Budget) -> bool:
     allowed = {INT: ("int64", "float32", "float64"), FLOAT: ("float32", "float64")}
     if chain.dtype not in allowed[value.type] or not budget.take():
         return False
-    text = _insert(Node("prim::Constant", (), (STR,), where=node.range, value=chain.dtype), node).output
+    text = Node("prim::Constant", (), (STR,), where=node.range, value=chain.dtype).insert_before(node).output
     made = Node("aten::set_element", [chain.base, *chain.indices, value, text], (), where=node.range, overload=f"r{len(chain.indices)}_{value.type}")
-    _insert(made, node)
+    made.insert_before(node)
     node.destroy()
     _remove(chain)
     return True

@@ -433,3 +433,84 @@ def heaviside(a: Any, values: Any) -> Any:
 def nan_to_num(a: Any, nan: Any, high: Any, low: Any) -> Any:
     """a with NaN and the infinities replaced."""
     return select(a != a, nan, select(a == INFINITY, high, select(a == -INFINITY, low, a)))
+
+
+# ---- activations --------------------------------------------------------------------------------------------------
+
+
+@kernel
+def square(a: Any) -> Any:
+    """a * a."""
+    return a * a
+
+
+@kernel
+def relu(a: Any) -> Any:
+    """The larger of a and 0; NaN stays."""
+    return select(a < typeof(a)(0), typeof(a)(0), a)
+
+
+@kernel
+def deg2rad(a: Any) -> Any:
+    """Degrees to radians."""
+    return a * typeof(a)(0.017453292519943295)
+
+
+@kernel
+def rad2deg(a: Any) -> Any:
+    """Radians to degrees."""
+    return a * typeof(a)(57.29577951308232)
+
+
+@kernel
+def xlogy(a: Any, b: Any) -> Any:
+    """a * log(b), 0 where a is 0."""
+    return select(b != b, b, select(a == 0.0, typeof(a)(0), a * ELEMENTARY["log"](b)))
+
+
+@kernel
+def leaky_relu(a: Any, slope: Any) -> Any:
+    """a above 0, slope * a below."""
+    return select(a > 0.0, a, a * slope)
+
+
+@kernel
+def elu(a: Any, alpha: Any, scale: Any) -> Any:
+    """scale * a above 0, scale * alpha * (exp(a) - 1) below."""
+    return select(a > 0.0, a * scale, ELEMENTARY["expm1"](a) * alpha * scale)
+
+
+@kernel
+def celu(a: Any, alpha: Any) -> Any:
+    """a above 0, alpha * (exp(a / alpha) - 1) below."""
+    return select(a > 0.0, a, ELEMENTARY["expm1"](a / alpha) * alpha)
+
+
+@kernel
+def softplus(a: Any, beta: Any, threshold: Any) -> Any:
+    """log(1 + exp(beta * a)) / beta; a where beta * a is above the threshold."""
+    return select(a * beta > threshold, a, ELEMENTARY["softplus"](a * beta) / beta)
+
+
+@kernel
+def threshold(a: Any, limit: Any, value: Any) -> Any:
+    """a above the limit, else the value."""
+    return select(a <= limit, value, a)
+
+
+@kernel
+def hardshrink(a: Any, limit: Any) -> Any:
+    """a outside of ±limit, else 0."""
+    return select((a >= -limit) & (a <= limit), typeof(a)(0), a)
+
+
+@kernel
+def softshrink(a: Any, limit: Any) -> Any:
+    """a moved towards 0 by the limit."""
+    return select(a > limit, a - limit, select(a < -limit, a + limit, a * 0.0))
+
+
+@kernel
+def prelu(a: Any, weight: Any) -> Any:
+    """a above 0, weight * a below."""
+    return select(a > 0.0, a, a * weight)

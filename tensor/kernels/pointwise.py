@@ -307,10 +307,25 @@ def joined_dtype(a: ptr[TensorImpl], b: ptr[TensorImpl]) -> i64:
     """The common dtype of two operands: tensors with dimensions count first, then those without, then Python numbers."""
     if likely(a.dtype == b.dtype and (a.flags | b.flags) & NUMBER == 0):
         return a.dtype
-    full = promote(a.dtype if a.rank > 0 else UNDEFINED, b.dtype if b.rank > 0 else UNDEFINED)
+    full = promote(full_dtype(a), full_dtype(b))
     single = promote(single_dtype(a), single_dtype(b))
     literal = promote(literal_dtype(a), literal_dtype(b))
     return combine(full, combine(single, literal))
+
+
+@kernel
+def joined_dtype_of(a: ptr[TensorImpl], b: ptr[TensorImpl], c: ptr[TensorImpl]) -> i64:
+    """The common dtype of three operands."""
+    full = promote(promote(full_dtype(a), full_dtype(b)), full_dtype(c))
+    single = promote(promote(single_dtype(a), single_dtype(b)), single_dtype(c))
+    literal = promote(promote(literal_dtype(a), literal_dtype(b)), literal_dtype(c))
+    return combine(full, combine(single, literal))
+
+
+@kernel
+def full_dtype(t: ptr[TensorImpl]) -> i64:
+    """The dtype of a tensor with dimensions."""
+    return t.dtype if t.rank > 0 else UNDEFINED
 
 
 @kernel

@@ -73,8 +73,8 @@ def unary(
     special: bool = False,
     variants: tuple[str, ...] = ("function", "method"),
     alias: tuple[str, ...] = (),
-) -> None:
-    """``name(Tensor self) -> Tensor`` and, if `inplace`, ``name_``; `alias` are further names of both."""
+) -> Any:
+    """``name(Tensor self) -> Tensor`` and, if `inplace`, ``name_``; `alias` are further names of both. Returns the loops' table."""
     table = loop(name, ops, 1, rule).table
     samples = [Sample(t) for t in tensors(tuple(dtypes), low, high, special)]
 
@@ -97,6 +97,7 @@ def unary(
         if inplace:
             text = f"{each}_(Tensor(a!) self) -> Tensor(a!)"
             row(text, f"{doc[:-1]}, in place.", changing(), infer=rules.same, samples=samples, variants=("function", "method"))
+    return table
 
 
 def _binary_kernels(table: Any, rule: int, check: Any, reverse: bool) -> dict[str, Kernel]:
@@ -162,8 +163,8 @@ def binary(
     plain: bool = False,
     reverse: bool = False,
     operator: Callable[[Any, Any], Any] | None = None,
-) -> None:
-    """``name.Tensor(Tensor self, Tensor other)``, ``name.Scalar``, and both in place.
+) -> Any:
+    """``name.Tensor(Tensor self, Tensor other)``, ``name.Scalar``, and both in place. Returns the loops' table.
 
     Args:
         check: a kernel that refuses operands.
@@ -190,5 +191,6 @@ def binary(
             swapped = [Sample(s.args[1], s.args[0]) for s in single]
             extra = {"oracle": operator}
             row(text, doc, made["Scalar_Tensor"], PURE, POINTWISE, infer=rules.pointwise(rule), samples=swapped, variants=("function",), extra=extra)
+    return table
 
 

@@ -31,10 +31,10 @@ def _integers(op: Any, boolean: Any = None) -> dict[str, Any]:
 
 # ---- addition and subtraction: with a factor ------------------------------------------------------------------------
 
-ADD = loop("add", _every(a.add, a.logical_or), 2)
-SUB = loop("sub", a.sub, 2)
-ADD_SCALED = loop("add_alpha", _every(a.add_scaled, a.add_scaled), 3)
-SUB_SCALED = loop("sub_alpha", a.sub_scaled, 3)
+ADD = loop("add", _every(a.add, a.logical_or), 2).table
+SUB = loop("sub", a.sub, 2).table
+ADD_SCALED = loop("add_alpha", _every(a.add_scaled, a.add_scaled), 3).table
+SUB_SCALED = loop("sub_alpha", a.sub_scaled, 3).table
 
 
 @kernel
@@ -119,21 +119,21 @@ def _with_alpha(name: str, alias: str, plain: Any, factor: Any, doc: str, operat
     row(text, doc, scalar_tensor, PURE, POINTWISE, infer=infer, samples=[Sample(2, A((3, 4))), Sample(2.5, A((3,), "int64"))], **more)
 
 
-_with_alpha("add", "", ADD.table, ADD_SCALED.table, "self + alpha * other.", python.add, ALL)
-_with_alpha("sub", "subtract", SUB.table, SUB_SCALED.table, "self - alpha * other.", python.sub, NUMERIC)
+_with_alpha("add", "", ADD, ADD_SCALED, "self + alpha * other.", python.add, ALL)
+_with_alpha("sub", "subtract", SUB, SUB_SCALED, "self - alpha * other.", python.sub, NUMERIC)
 
 
 @kernel
 def rsub_tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """other - alpha * self."""
-    return scaled(SUB.table, SUB_SCALED.table, other, self, alpha)
+    return scaled(SUB, SUB_SCALED, other, self, alpha)
 
 
 @kernel
 def rsub_scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     """other - alpha * self."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    return scaled(SUB.table, SUB_SCALED.table, number(slot, cast(ptr[u8], room), other), self, alpha)
+    return scaled(SUB, SUB_SCALED, number(slot, cast(ptr[u8], room), other), self, alpha)
 
 
 _RSUB = {"infer": rules.pointwise(SAME, 2)}
@@ -171,13 +171,13 @@ def refuse_negative_power(self: Tensor, other: Tensor) -> None:
         check(load_int(other.data, other.dtype) >= 0, "RuntimeError", "Integers to negative integer powers are not allowed.")
 
 
-binary("mul", _every(a.mul, a.bit_and), "self * other.", flags=(COMMUTATIVE,), dtypes=ALL, alias=("multiply",), operator=python.mul)
-binary("div", {"f": a.div}, "self / other, true division.", TO_FLOAT, dtypes=ALL, low2=1, alias=("divide", "true_divide"), operator=python.truediv)
+MUL = binary("mul", _every(a.mul, a.bit_and), "self * other.", flags=(COMMUTATIVE,), dtypes=ALL, alias=("multiply",), operator=python.mul)
+DIV = binary("div", {"f": a.div}, "self / other, true division.", TO_FLOAT, dtypes=ALL, low2=1, alias=("divide", "true_divide"), operator=python.truediv)
 binary("floor_divide", a.floor_divide, "self // other.", check=refuse_zero, low2=1, plain=True, operator=python.floordiv)
 binary("remainder", a.remainder, "self % other, with the sign of other.", check=refuse_zero, low2=1, operator=python.mod)
 binary("fmod", a.fmod, "The remainder of self / other, with the sign of self.", check=refuse_zero, low2=1)
-binary("maximum", _every(a.maximum, a.bit_or), "The larger of both; NaN where either is.", forms=("Tensor",), inplace=False, plain=True, flags=(COMMUTATIVE,), dtypes=ALL)
-binary("minimum", _every(a.minimum, a.bit_and), "The smaller of both; NaN where either is.", forms=("Tensor",), inplace=False, plain=True, flags=(COMMUTATIVE,), dtypes=ALL)
+MAXIMUM = binary("maximum", _every(a.maximum, a.bit_or), "The larger of both; NaN where either is.", forms=("Tensor",), inplace=False, plain=True, flags=(COMMUTATIVE,), dtypes=ALL)
+MINIMUM = binary("minimum", _every(a.minimum, a.bit_and), "The smaller of both; NaN where either is.", forms=("Tensor",), inplace=False, plain=True, flags=(COMMUTATIVE,), dtypes=ALL)
 binary("fmax", _every(a.fmax, a.bit_or), "The larger of both; the other one where one is NaN.", forms=("Tensor",), inplace=False, plain=True, dtypes=ALL)
 binary("fmin", _every(a.fmin, a.bit_and), "The smaller of both; the other one where one is NaN.", forms=("Tensor",), inplace=False, plain=True, dtypes=ALL)
 binary("copysign", {"f": a.copy_sign}, "The magnitude of self with the sign of other.", TO_FLOAT, dtypes=NUMERIC)
@@ -205,8 +205,8 @@ for _name, _op, _operator, _alias in (
 # ---- one operand ----------------------------------------------------------------------------------------------------
 
 SIGNED = (*FLOATS, "int64", "int32")
-unary("neg", a.neg, "-self.", dtypes=NUMERIC, alias=("negative",))
-unary("abs", a.absolute, "The magnitude.", dtypes=NUMERIC, special=True, alias=("absolute",))
+NEG = unary("neg", a.neg, "-self.", dtypes=NUMERIC, alias=("negative",))
+ABS = unary("abs", a.absolute, "The magnitude.", dtypes=NUMERIC, special=True, alias=("absolute",))
 unary("sign", _every(a.sign, a.identity), "-1, 0 or 1.", dtypes=NUMERIC, alias=("sgn",))
 for _name, _doc in (("floor", "Rounds down."), ("ceil", "Rounds up."), ("trunc", "Cuts the fraction off.")):
     unary(_name, {"f": ELEMENTARY[_name], "i": a.identity, "u": a.identity}, _doc, dtypes=NUMERIC, special=True, alias=("fix",) if _name == "trunc" else ())

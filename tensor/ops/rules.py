@@ -167,3 +167,21 @@ def in_dtype(dtype: DType) -> Rule:
         return [TensorType(dtype, first.rank if isinstance(first, TensorType) else None)]
 
     return infer
+
+
+def chosen(types: Sequence[Type], _: Sequence[Any]) -> list[Type]:
+    """Of ``where(condition, x, y)``."""
+    return [_type(common_dtype(types[1:3]), broadcast_rank(types))]
+
+
+def masked(types: Sequence[Type], _: Sequence[Any]) -> list[Type]:
+    """Of ``masked_fill``: the first argument's dtype, the rank of it and the mask."""
+    first = types[0]
+    return [TensorType(first.dtype if isinstance(first, TensorType) else None, broadcast_rank(types[:2]))]
+
+
+def division(types: Sequence[Type], constants: Sequence[Any]) -> list[Type]:
+    """Of ``div`` with a rounding mode: without one, integers give float32."""
+    if constants[2] is None:
+        return pointwise(promotion.TO_FLOAT, 2)(types, constants)
+    return pointwise(promotion.SAME, 2)(types, constants) if isinstance(constants[2], str) else [TensorType(None, broadcast_rank(types[:2]))]

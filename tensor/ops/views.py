@@ -598,6 +598,6 @@ ask("storage_offset(Tensor self) -> int", "The place of the first element in the
 ask("dtype(Tensor self) -> dtype", "The dtype.", dtype_native, [Sample(A((2,), d)) for d in ALL], variants=(), extra={"oracle": lambda t: t.dtype})
 ask("is_same_size(Tensor self, Tensor other) -> bool", "Whether shapes are equal.", same_size_native, [Sample(X, X), Sample(X, V)])
 _ONE = [Sample(A((), d, 1)) for d in ALL] + [Sample(A((1, 1))), Sample(V, error=True)]
-ask("Float(Tensor self) -> float", "The only element as a float.", item_float, _ONE, variants=(), extra={"oracle": float})
-ask("Int(Tensor self) -> int", "The only element as an int.", item_int, _ONE, variants=(), extra={"oracle": int})
-ask("Bool(Tensor self) -> bool", "Whether the only element is not zero.", item_bool, [*_ONE, Sample(A((0,)), error=True)], variants=(), extra={"oracle": bool})
+ask("item_float(Tensor self) -> float", "The only element as a float.", item_float, _ONE, variants=(), extra={"oracle": float})
+ask("item_int(Tensor self) -> int", "The only element as an int.", item_int, _ONE, variants=(), extra={"oracle": int})
+ask("item_bool(Tensor self) -> bool", "Whether the only element is not zero.", item_bool, [*_ONE, Sample(A((0,)), error=True)], variants=(), extra={"oracle": bool})

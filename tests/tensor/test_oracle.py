@@ -197,7 +197,8 @@ def meaningful(tensor: Any) -> list[int]:
     return [s for n, s in zip(tuple(tensor.shape), tensor.stride(), strict=True) if n > 1]
 
 
-ROWS = [row for row in all_operators() if row.namespace == "aten"]
+# Rows with the oracle None are what a pass makes of other rows; they are tested with the pass.
+ROWS = [row for row in all_operators() if row.namespace == "aten" and row.extra.get("oracle", 0) is not None]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.qualified)

@@ -24,18 +24,21 @@ def read_wav(path: Path) -> tuple[Samples, int]:
 
 
 def resample(samples: Samples, rate: int) -> Samples:
-    """The samples at 16 kHz: zeros between, a windowed-sinc low pass, and every n-th of what comes out."""
-    common = math.gcd(rate, RATE)
-    up, down = RATE // common, rate // common
-    if up == down:
+    """The samples at 16 kHz: each is a sum over its neighbours, weighted by a sinc under a Hamming window that lets pass what both rates can hold."""
+    if rate == RATE:
         return samples
-    stretched = np.zeros(len(samples) * up)
-    stretched[::up] = samples
-    widest = max(up, down)
-    reach = 24 * widest
-    at = np.arange(-reach, reach + 1)
-    low_pass = np.sinc(at / widest) * np.hamming(len(at)) * up / widest
-    return np.convolve(stretched, low_pass, mode="same")[::down].astype(np.float32)
+    keep = min(1.0, RATE / rate)  # of the frequencies
+    reach = math.ceil(24 / keep)
+    padded = np.pad(samples, reach + 1)
+    count = len(samples) * RATE // rate
+    parts = []
+    for start in range(0, count, 16384):
+        places = np.arange(start, min(start + 16384, count)) * (rate / RATE)
+        neighbours = np.floor(places).astype(np.int64)[:, None] + np.arange(-reach, reach + 1)
+        distances = places[:, None] - neighbours
+        window = 0.54 + 0.46 * np.cos(np.pi * distances / (reach + 1))
+        parts.append((padded[neighbours + reach + 1] * keep * np.sinc(keep * distances) * window).sum(axis=1))
+    return np.concatenate(parts).astype(np.float32)
 
 
 def recording(files: Iterable[Path], pause: float = 0.6) -> Samples:

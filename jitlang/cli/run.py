@@ -37,10 +37,9 @@ def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: 
     archive = open_archive(file)
     point = choose_entry(archive, entry, file)
     arguments = read_arguments(point, inputs)
-    import jitlang
+    from jitlang.serialization.models import entry_points, from_archive
 
-    model = jitlang.load(file)
-    function = getattr(model, point.name)
+    function = entry_points(from_archive(archive))[point.name]
     start = time.perf_counter()
     result = called(function, arguments)
     first = time.perf_counter() - start

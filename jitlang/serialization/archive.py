@@ -35,6 +35,7 @@ from jitlang.serialization.container import Buffer, check_crc, check_name, read_
 from jitlang.serialization.manifest import ENTRY, EntryPoint, Manifest, decode_manifest
 from jitlang.serialization.programs import collect_sources, decode_program, encode_program
 from jitlang.serialization.weights import StoredTensor, decode_tensors, encode_tensors
+from jitlang.types import Type
 
 STATE = "state.json"
 WEIGHTS = "weights.safetensors"
@@ -51,22 +52,26 @@ class Archive:
     Args:
         entry_points: what can be called.
         programs: name → program.
-        sources: file name → text of the user's source, of an archive that was read; what is written is taken from the programs.
+        texts: program name → its IR text, of an archive that was read: written again as it was, for the program itself has been changed (`guard`).
+        sources: file name → text of the user's source, of an archive that was read; otherwise it is taken from the programs.
         tensors: name → tensor.
         state: the root object's tree (a document of `tree`), or None.
         extra: the user's own files.
         producer: who wrote it.
         sizes: entry name → bytes in the file, of an archive that was read.
+        declared: program → class → attribute → type, as the file says them; the programs themselves know nothing of dtypes and ranks (`guard`).
     """
 
     entry_points: tuple[EntryPoint, ...] = ()
     programs: dict[str, Program] = dataclasses.field(default_factory=dict)
+    texts: dict[str, str] = dataclasses.field(default_factory=dict)
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
     tensors: dict[str, StoredTensor] = dataclasses.field(default_factory=dict)
     state: Any = None
     extra: dict[str, bytes] = dataclasses.field(default_factory=dict)
     producer: str = ""
     sizes: dict[str, int] = dataclasses.field(default_factory=dict)
+    declared: dict[str, dict[str, dict[str, Type]]] = dataclasses.field(default_factory=dict)
 
 
 # ---- writing ------------------------------------------------------------------------------------------------------
@@ -92,10 +97,12 @@ def write_archive(archive: Archive, place: Place, *, hook: Hook | None = None) -
 def _entries(archive: Archive, hook: Hook | None) -> dict[str, list[Buffer]]:
     """Every entry but the manifest, in the order of the file: text first, so that a look at a large file reads little."""
     entries: dict[str, list[Buffer]] = {}
-    programs = [archive.programs[name] for name in sorted(archive.programs)]
-    files, sources = collect_sources(programs)
-    for name, program in zip(sorted(archive.programs), programs, strict=True):
-        entries[f"code/{name}.ir"] = [encode_program(program, files, hook).encode()]
+    texts, sources = archive.texts, archive.sources
+    if texts.keys() != archive.programs.keys():
+        files, sources = collect_sources(archive.programs[name] for name in sorted(archive.programs))
+        texts = {name: encode_program(program, files, hook) for name, program in archive.programs.items()}
+    for name in sorted(texts):
+        entries[f"code/{name}.ir"] = [texts[name].encode("utf-8", "surrogatepass")]
     for name in sorted(sources):
         entries[f"code/{name}"] = [sources[name].encode("utf-8", "surrogatepass")]
     if archive.state is not None:
@@ -187,10 +194,12 @@ def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None) 
     constants = None if references is None else lambda reference: references(reference, archive)
     for name, content in entries.items():
         if name.startswith("code/") and name.endswith(".ir"):
-            archive.programs[name[5:-3]] = decode_program(_text(name, content), name, archive.sources, constants)
+            text, key = _text(name, content), name[5:-3]
+            archive.programs[key], archive.declared[key] = decode_program(text, name, archive.sources, constants)
+            archive.texts[key] = text
     for point in archive.entry_points:
-        program = archive.programs.get(point.program)
-        if program is None or point.function not in program.functions:
+        held = archive.programs.get(point.program)
+        if held is None or point.function not in held.functions:
             raise ArchiveError(
                 f"entry {ENTRY!r}: entry point {point.name!r} names function {point.function!r} of program {point.program!r}, which is not there"
             )

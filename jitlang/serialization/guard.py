@@ -57,13 +57,16 @@ UNWRAPPED = "an optional value that a file promised to be there is None"
 
 
 def harden(program: Program) -> None:
-    """Makes `program` safe to run, in place. Raises IRError for what cannot be."""
+    """Makes `program` safe to run, in place. Raises IRError for what cannot be.
+
+    What a program was compiled for must then be checked where values come in: the arguments of entry points, and the objects of the archive.
+    """
     for kind in program.classes.values():
         if not isinstance(kind, ClassType):
             raise IRError(f"the struct {kind} has no place in a file")
-        kind.attributes.update({name: _script_type(inner) for name, inner in kind.attributes.items()})
+        kind.attributes.update({name: script_type(inner) for name, inner in kind.attributes.items()})
     for graph in program.functions.values():
-        graph.result = _script_type(graph.result)
+        graph.result = script_type(graph.result)
         _erase(graph.block)
     for graph in program.functions.values():
         for node in list(graph.walk()):
@@ -71,29 +74,29 @@ def harden(program: Program) -> None:
             _TREATED.get(node.kind, _leave)(node)
 
 
-def _script_type(kind: Type) -> Type:
+def script_type(kind: Type) -> Type:
     """`kind` without what it says of tensors; IRError for a machine type."""
     if isinstance(kind, _MACHINE):
         raise IRError(f"the machine type {kind} has no place in a file")
     if isinstance(kind, TensorType):
         return TENSOR
     if isinstance(kind, ListType | SetType | OptionalType):
-        return type(kind)(_script_type(kind.element))
+        return type(kind)(script_type(kind.element))
     if isinstance(kind, DictType):
-        return DictType(_script_type(kind.key), _script_type(kind.value))
+        return DictType(script_type(kind.key), script_type(kind.value))
     if isinstance(kind, TupleType):
-        return TupleType(tuple(map(_script_type, kind.elements)), kind.name, kind.fields)
+        return TupleType(tuple(map(script_type, kind.elements)), kind.name, kind.fields)
     return kind
 
 
 def _erase(block: Block) -> None:
     for value in block.params:
-        value.type = _script_type(value.type)
+        value.type = script_type(value.type)
         if value.type == NEVER:
             raise IRError(f"the parameter {value.name} has type Never")
     for node in block.nodes:
         for output in node.outputs:
-            output.type = _script_type(output.type)
+            output.type = script_type(output.type)
         for inner in node.blocks:
             _erase(inner)
 

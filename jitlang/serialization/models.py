@@ -1,317 +1,324 @@
-"""`save` and `load`: script functions and modules to archives, and archives to models that need no source.
+"""`save` and `load`: scripts and scripted modules as archives, and archives as callables.
 
-In: a script function or a `ScriptModule`. Out: a ``.jlm`` file. Back: a `LoadedModel`, whose attributes are the entry points and the
-root object's state. Nothing of the file's Python source is run; classes of the file become plain classes of that name.
+In: a script function or module, or a file. Out: a file, or a `LoadedModule` or script function that runs without the source.
+
+What is compiled for an entry point: its declared types if it declares all of them and they suffice; else the types that it has been called with, each of
+which is stored as an overload.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jitlang.errors import ArchiveError, CompileError
-from jitlang.frontend.annotations import fits, parameter_type, type_of_value
+from jitlang.errors import ArchiveError, CompileError, IRError
+from jitlang.frontend.annotations import fits, type_of_value
+from jitlang.frontend.script.class_types import instance_type
+from jitlang.frontend.script.functions import FunctionInfo
+from jitlang.frontend.script.unit import compile_function
+from jitlang.grammar.types import parse_type
 from jitlang.ir.graph import Graph, Program
-from jitlang.runtime.function import Callee, Key, function_type, make_function
+from jitlang.runtime import install  # noqa: F401  gives tensors their type
+from jitlang.runtime.function import Callee, Key, make_function
 from jitlang.runtime.module import ScriptModule
-from jitlang.runtime.script import FunctionCallee, exact
+from jitlang.runtime.script import exact, script
 from jitlang.schema import MISSING
-from jitlang.serialization.archive import Archive, Place, read_archive, write_archive
-from jitlang.serialization.manifest import EntryPoint, Parameter
+from jitlang.serialization.archive import STATE, Archive, Place, check_extra_name, read_archive, write_archive
+from jitlang.serialization.guard import script_type
+from jitlang.serialization.manifest import ENTRY, EntryPoint, Parameter
 from jitlang.serialization.merging import merge_programs
+from jitlang.serialization.state import decode_state, encode_state
 from jitlang.serialization.tree import Decoder, Encoder
-from jitlang.serialization.weights import StoredTensor
-from jitlang.tensor.handles import Tensor
-from jitlang.types import TENSOR, ClassType, DType, Type, dtype_named
+from jitlang.types import ClassType, Type
 from jitlang.version import VERSION
 
-PROGRAM = "model"
+PROGRAM = "main"
+
+# ---- saving -------------------------------------------------------------------------------------------------------
 
 
-# ---- saving ---------------------------------------------------------------------------------------------------------
+def save(obj: Any, file: Place, extra: Mapping[str, str | bytes] | None = None) -> None:
+    """Saves a script function, a module or what `load` returned as an archive.
 
-
-def save(obj: Any, place: Place, extra_files: Mapping[str, bytes | str] | None = None) -> None:
-    """Writes a script function or a scripted module to a file or a binary stream.
-
-    Parameters with annotations are saved with the annotated types (a tensor of any dtype and shape); a parameter without annotation is a
-    tensor in a module's method, as in TorchScript. Where the types do not suffice to compile, the types of earlier calls are saved.
+    Args:
+        obj: a script function, a `ScriptModule`, or a Python function or module, which is scripted first.
+        file: a path, or a binary stream. A file appears whole or not at all.
+        extra: files of your own to store with it.
 
     Raises:
-        TypeError: `obj` is neither, or an attribute has no form in an archive.
-        CompileError: an entry point does not compile.
-        ValueError: the types of a function's arguments are not known.
+        CompileError: an entry point that declares its types cannot be compiled.
+        ValueError: an entry point does not declare its types and has not been called yet; a name in `extra` is not allowed.
+        TypeError: the state holds a value that has no type in the language.
+        OSError: the file cannot be written.
     """
-    if isinstance(obj, ScriptModule):
-        root, functions = obj.module, obj.entry_points
-    elif isinstance(obj, function_type().type) and isinstance(obj.callee, FunctionCallee):
-        root, functions = None, {obj.callee.info.name: obj}
-    else:
-        raise TypeError(f"save() takes a script function or a scripted module, not {type(obj).__name__}")
-    programs: dict[str, Program] = {}
-    rows: list[tuple[str, str, FunctionCallee]] = []
-    for name, function in functions.items():
-        for number, program in enumerate(_programs(function, root)):
-            label = f"{name}${number}" if number else name
-            programs[label] = program
-            rows.append((label, name, function.callee))
-    merged, entries = merge_programs(programs)
-    tensors: dict[str, StoredTensor] = {}
-    archive = Archive(
-        entry_points=tuple(_entry_point(name, entries[label], programs[label].main, callee, root is not None) for label, name, callee in rows),
-        programs={PROGRAM: merged},
-        tensors=tensors,
-        state=_state(root, tensors) if root is not None else None,
-        extra={k: v.encode() if isinstance(v, str) else v for k, v in (extra_files or {}).items()},
-        producer=f"jitlang {VERSION}",
-    )
-    write_archive(archive, place)
+    loaded = getattr(obj, "callee", None) if not isinstance(obj, LoadedModule) else obj
+    archive = loaded.archive() if isinstance(loaded, LoadedModule | _LoadedCallee) else _archive_of(script(obj))
+    for name, content in (extra or {}).items():
+        reason = check_extra_name(name)
+        if reason:
+            raise ValueError(f"extra file {name!r}: {reason}")
+        archive.extra[name] = content.encode() if isinstance(content, str) else bytes(content)
+    archive.producer = f"jitlang {VERSION}"
+    write_archive(archive, file)
 
 
-def _programs(function: Any, root: Any) -> list[Program]:
-    callee: FunctionCallee = function.callee
-    parameters = callee.info.parameters[1:] if root is not None else callee.info.parameters
-    declared: list[Type | None] = [p.type or (TENSOR if root is not None else None) for p in parameters]
-    head = [type_of_value(root)] if root is not None else []
+def _archive_of(scripted: Any) -> Archive:
+    if not isinstance(scripted, ScriptModule):
+        callee = scripted.callee
+        points, programs = _entry(callee.info.name, callee, scripted, None)
+        return _joined(points, programs)
+    module = scripted.module
+    kind = _kind_of(module)
+    assert kind is not None
+    points, programs = [], {}
+    for name, function in scripted.entry_points.items():
+        own_points, own_programs = _entry(name, function.callee, function, kind)
+        points += own_points
+        programs |= own_programs
+    archive = _joined(points, programs)
+    archive.state, archive.tensors = encode_state(module, _kind_of)
+    return archive
+
+
+def _kind_of(value: Any) -> ClassType | None:
+    found = instance_type(value)
+    return found if isinstance(found, ClassType) else None
+
+
+def _joined(points: list[EntryPoint], programs: dict[str, Program]) -> Archive:
+    merged, names = merge_programs(programs)
+    return Archive(tuple(_replaced(p, names[p.function]) for p in points), {PROGRAM: merged})
+
+
+def _replaced(point: EntryPoint, function: str) -> EntryPoint:
+    return EntryPoint(point.name, PROGRAM, function, point.parameters, point.result, point.bound, point.doc)
+
+
+def _entry(name: str, callee: Any, function: Any, bound: ClassType | None) -> tuple[list[EntryPoint], dict[str, Program]]:
+    """The overloads of one entry point, and their programs by a key that the overload holds in place of its function."""
+    info: FunctionInfo = callee.info
+    skip = 1 if bound is not None else 0
+    declared = [p.type for p in info.parameters[skip:]]
+    found: dict[tuple[Type, ...], Program] = {}
     failure: CompileError | None = None
-    if None not in declared:
+    if all(kind is not None for kind in declared):
+        kinds = tuple(kind for kind in declared if kind is not None)
         try:
-            return [callee.program((*head, *declared))]
+            found[kinds] = compile_function(callee.function, [bound, *kinds] if bound is not None else kinds, owner=callee.owner)
         except CompileError as error:
-            failure = error
-    known = [callee.program(s.key) for s in list(function.specialisations.values())]
-    if known:
-        return known
-    if failure is not None:
-        raise failure
-    raise ValueError(f"the argument types of {callee.name} are not known: annotate its parameters, or call it once before it is saved")
+            failure = error  # what needs a tensor's dtype or rank can be compiled for the calls there were
+    if not found:
+        for key, spec in list(function.specialisations.items()):
+            if all(isinstance(kind, Type) for kind in key) and (bound is None or key[0] is bound):
+                found[key[skip:]] = spec.program
+    if not found:
+        if failure is not None:
+            raise failure
+        raise ValueError(f"{name}() does not declare the types of all its parameters: annotate them, or call it once before it is saved")
+    points, programs = [], {}
+    for kinds, program in found.items():
+        key = f"{name}({', '.join(map(str, kinds))})"
+        parameters = tuple(Parameter(p.name, str(kind), _default(name, p), p.keyword_only) for p, kind in zip(info.parameters[skip:], kinds, strict=True))
+        points.append(EntryPoint(name, PROGRAM, key, parameters, str(program.main.result), bound is not None, _first_line(callee.function)))
+        programs[key] = program
+    return points, programs
 
 
-def _entry_point(name: str, function: str, graph: Graph, callee: FunctionCallee, bound: bool) -> EntryPoint:
-    known = {p.name: p for p in callee.info.parameters}
-    parameters = tuple(
-        Parameter(p.name, str(p.type), _default(known[p.name].default), known[p.name].keyword_only) for p in graph.params[int(bound) :] if p.name in known
-    )
-    doc = (callee.function.__doc__ or "").strip().splitlines()
-    return EntryPoint(name, PROGRAM, function, parameters, str(graph.result), bound, doc[0] if doc else "")
-
-
-def _default(value: Any) -> Any:
-    if value is MISSING:
+def _default(name: str, parameter: Any) -> Any:
+    """A default value as an atom of `tree`; MISSING where there is none."""
+    if parameter.default is MISSING:
         return MISSING
-    return Encoder(lambda _: None, _no_object).encode(value)["root"]
+
+    def refuse(value: Any) -> Any:
+        raise TypeError(f"the default of parameter {parameter.name!r} of {name}() is a {type(value).__name__}, which cannot be stored")
+
+    document = Encoder(lambda value: None, refuse).encode(parameter.default)
+    return refuse(parameter.default) if document["cells"] else document["root"]
 
 
-def _no_object(value: Any) -> Any:
-    raise TypeError(f"a default of type {type(value).__name__} has no form in an archive")
+def _first_line(function: Any) -> str:
+    return ((function.__doc__ or "").strip().splitlines() or [""])[0]
 
 
-def _state(root: Any, tensors: dict[str, StoredTensor]) -> Any:
-    names: dict[int, str] = {}
-    alive: list[Any] = []
-
-    def leaf(value: Any) -> Any:
-        if isinstance(value, DType):
-            return {"dtype": value.name}
-        if not isinstance(value, Tensor):
-            return None
-        if id(value) not in names:
-            names[id(value)] = f"t{len(names)}"
-            alive.append(value)
-            tensors[names[id(value)]] = _stored(value)
-        return {"tensor": names[id(value)]}
-
-    def attributes(value: Any) -> tuple[str, Mapping[str, Any]]:
-        kind = type_of_value(value)
-        if not isinstance(kind, ClassType):
-            raise TypeError(f"a {type(value).__name__} has no form in an archive")
-        return kind.name, {name: _attribute(value, name) for name in kind.attributes}
-
-    return Encoder(leaf, attributes).encode(root)
+# ---- loading ------------------------------------------------------------------------------------------------------
 
 
-def _attribute(value: Any, name: str) -> Any:
-    found = getattr(value, name)
-    return tuple(found) if isinstance(found, tuple) else found
+def load(file: Place) -> Any:
+    """What an archive holds, ready to be called: a script function, or a `LoadedModule` with the entry points as methods.
+
+    Raises ArchiveError, which names the entry and the reason, for a file that is missing, damaged, hostile or of a newer format.
+    """
+    return from_archive(read_archive(file))
 
 
-def _stored(tensor: Any) -> StoredTensor:
-    array = tensor.contiguous().numpy()
-    return StoredTensor(tensor.dtype.name, tuple(tensor.shape), array.tobytes())
+def from_archive(archive: Archive) -> Any:
+    """As `load`, for an archive that has been read. Raises ArchiveError where its state does not fit its programs."""
+    root = None
+    if archive.state is not None:
+        program = archive.programs.get(PROGRAM)
+        if program is None:
+            raise ArchiveError(f"entry 'code/{PROGRAM}.ir' is missing")
+        root = decode_state(archive.state, STATE, archive.tensors, program, archive.declared[PROGRAM])
+    names = dict.fromkeys(point.name for point in archive.entry_points)
+    if not names:
+        raise ArchiveError(f"entry {ENTRY!r}: there are no entry points")
+    functions = {name: make_function(_LoadedCallee(name, archive, root)) for name in names}
+    if root is None and len(functions) == 1:
+        return next(iter(functions.values()))
+    return LoadedModule(archive, root, functions)
 
 
-# ---- loading --------------------------------------------------------------------------------------------------------
+def entry_points(loaded: Any) -> dict[str, Any]:
+    """The callables of what `load` returned, by name."""
+    return loaded.entry_points if isinstance(loaded, LoadedModule) else {loaded.callee.name: loaded}
 
 
-class LoadedModel:
-    """A model from an archive: entry points as methods, state as attributes. Calling it calls ``forward``, or its only entry point."""
+class _Overload:
+    """One entry point with its types parsed."""
 
-    def __init__(self, root: Any, functions: Mapping[str, Any], archive: Archive) -> None:
+    def __init__(self, point: EntryPoint, archive: Archive, root: Any) -> None:
+        program = archive.programs[point.program]
+        graph = program.functions[point.function]
+        try:
+            self.kinds = [parse_type(p.type, program.classes) for p in point.parameters]
+        except IRError as error:
+            raise ArchiveError(f"entry {ENTRY!r}: {point.name}: {error}") from None
+        if len(graph.params) != len(self.kinds) + point.bound or (point.bound and root is None):
+            raise ArchiveError(f"entry {ENTRY!r}: {point.name} does not have the parameters of function {point.function!r}")
+        self.point = point
+        self.root = [root] if point.bound else []
+        self.defaults = {p.name: _value(p) for p in point.parameters if p.default is not MISSING}
+        self.program = _reachable(program, graph)
+        for param, kind in zip(graph.params[point.bound :], self.kinds, strict=True):
+            if not fits(script_type(kind), param.type):
+                raise ArchiveError(f"entry {ENTRY!r}: {point.name}: a parameter is {kind}, which function {point.function!r} takes as {param.type}")
+        if point.bound and (not isinstance(graph.params[0].type, ClassType) or graph.params[0].type.python is not type(root)):
+            raise ArchiveError(f"entry {ENTRY!r}: {point.name} is no method of the root object")
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The values of the parameters in order; TypeError as Python words it."""
+        parameters, name = self.point.parameters, self.point.name
+        positional = [p for p in parameters if not p.keyword_only]
+        if len(args) > len(positional):
+            raise TypeError(f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
+        given = dict(zip((p.name for p in positional), args, strict=False))
+        for key, value in kwargs.items():
+            if key in given:
+                raise TypeError(f"{name}() got multiple values for argument {key!r}")
+            if all(p.name != key for p in parameters):
+                raise TypeError(f"{name}() got an unexpected keyword argument {key!r}")
+            given[key] = value
+        missing = [p.name for p in parameters if p.name not in given and p.name not in self.defaults]
+        if missing:
+            raise TypeError(f"{name}() missing required argument: {missing[0]!r}")
+        return [given.get(p.name, self.defaults.get(p.name)) for p in parameters]
+
+    def exactly(self, values: list[Any]) -> list[Any]:
+        """The values as instances of exactly the parameters' types, behind the root object; TypeError where one does not fit."""
+        for parameter, value, kind in zip(self.point.parameters, values, self.kinds, strict=True):
+            found = type_of_value(value)
+            if found is None or not fits(found, kind):
+                raise TypeError(f"argument {parameter.name!r} of {self.point.name}(): expected {kind}, got {found or type(value).__name__}")
+        return [*self.root, *(exact(v, k) for v, k in zip(values, self.kinds, strict=True))]
+
+
+def _value(parameter: Parameter) -> Any:
+    def refuse(*_: Any) -> Any:
+        raise ValueError("a default is a number, a text, None, or a tuple of those")
+
+    return Decoder({"root": parameter.default, "cells": []}, ENTRY, refuse, refuse, refuse).decode()
+
+
+def _reachable(program: Program, main: Graph) -> Program:
+    """The program of one entry point: only what it may call is compiled with it."""
+    found = {main.name: main}
+    work = [main]
+    for graph in work:
+        for node in graph.walk():
+            callee = node.attributes.get("callee") if node.kind == "prim::Call" else None
+            if callee is not None and callee not in found:
+                found[callee] = program.functions[callee]
+                work.append(found[callee])
+    return Program(main.name, {name: found[name] for name in program.functions if name in found}, program.classes)
+
+
+class _LoadedCallee(Callee):
+    """An entry point of an archive, with its overloads."""
+
+    def __init__(self, name: str, archive: Archive, root: Any) -> None:
+        self.name = name
+        self.held = archive
+        self.overloads = [_Overload(point, archive, root) for point in archive.entry_points if point.name == name]
+        self.signatures = tuple(str(o.point) for o in self.overloads)
+
+    def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
+        failures = []
+        for overload in self.overloads:
+            try:
+                return (overload.point.function,), overload.exactly(overload.bind(args, kwargs))
+            except TypeError as error:
+                failures.append(error)
+        if len(failures) == 1:
+            raise failures[0]
+        raise TypeError(f"no overload of {self.name}() fits these arguments: {'; '.join(self.signatures)}")
+
+    def program(self, key: Key) -> Program:
+        return next(o.program for o in self.overloads if (o.point.function,) == key)
+
+    def archive(self) -> Archive:
+        """The contents again, to be saved."""
+        return _copied(self.held)
+
+
+class LoadedModule:
+    """A module from an archive: its entry points are methods, ``forward`` is what a call runs; other attributes are those of its state."""
+
+    def __init__(self, archive: Archive, root: Any, functions: Mapping[str, Any]) -> None:
+        object.__setattr__(self, "_archive", archive)
         object.__setattr__(self, "_root", root)
         object.__setattr__(self, "_functions", dict(functions))
-        object.__setattr__(self, "extra_files", dict(archive.extra))
 
     @property
-    def entry_points(self) -> list[str]:
-        """The names of the entry points."""
-        return list(self._functions)
+    def entry_points(self) -> dict[str, Any]:
+        """The script functions of the entry points by name."""
+        found: dict[str, Any] = self._functions
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        functions = self._functions
-        if len(functions) != 1 and "forward" not in functions:
-            raise TypeError(f"the model has several entry points; call one of {', '.join(functions)}")
-        return (functions["forward"] if "forward" in functions else next(iter(functions.values())))(*args, **kwargs)
+        if "forward" not in self._functions:
+            raise TypeError(f"this module has no forward; its entry points are {', '.join(self._functions)}")
+        return self._functions["forward"](*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        functions = self._functions
-        if name in functions:
-            return functions[name]
-        if self._root is None:
-            raise AttributeError(f"the model has no entry point {name!r}; it has {', '.join(functions)}")
+        if name in self._functions:
+            return self._functions[name]
         return getattr(self._root, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        kind = self._archive.declared[PROGRAM].get(type(self._root).__name__, {}).get(name) if self._root is not None else None
+        if kind is None:
+            raise AttributeError(f"the module has no attribute {name!r}")
+        found = type_of_value(value)
+        if found is None or not fits(found, kind):
+            raise TypeError(f"the attribute {name!r} is {kind}, the value is {found or type(value).__name__}")
         setattr(self._root, name, value)
 
-    def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self._functions, *vars(self._root or object())})
+    def __dir__(self) -> Iterator[str]:
+        yield from sorted({*object.__dir__(self), *vars(self._root or types.SimpleNamespace()), *self._functions})
 
     def __repr__(self) -> str:
-        return f"LoadedModel({', '.join(self._functions)})"
+        return f"LoadedModule({'; '.join(str(p) for p in self._archive.entry_points)})"
+
+    def archive(self) -> Archive:
+        """The contents again, with the state as it is now, to be saved."""
+        copy = _copied(self._archive)
+        if self._root is not None:
+            by_python = {kind.python: kind for kind in copy.programs[PROGRAM].classes.values() if isinstance(kind, ClassType) and kind.python is not None}
+            copy.state, copy.tensors = encode_state(self._root, lambda value: by_python.get(type(value)))
+        return copy
 
 
-class LoadedCallee(Callee):
-    """An entry point of an archive: one program for each combination of argument types."""
-
-    def __init__(self, points: Sequence[EntryPoint], program: Program, root: Any) -> None:
-        self.points = points
-        self.name = points[0].name
-        self.code = program
-        self.root = root
-
-    def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
-        problem = ""
-        for number, point in enumerate(self.points):
-            graph = self.code.functions[point.function]
-            kinds = [p.type for p in graph.params[int(point.bound) :]]
-            try:
-                values = _bind(point, args, kwargs)
-            except TypeError as error:
-                problem = problem or str(error)
-                continue
-            wrong = next((i for i, (v, t) in enumerate(zip(values, kinds, strict=True)) if not _takes(v, t)), None)
-            if wrong is None:
-                given = [exact(v, t) for v, t in zip(values, kinds, strict=True)]
-                return number, [self.root, *given] if point.bound else given
-            expected = point.parameters[wrong]
-            problem = problem or f"{self.name}(): argument '{expected.name}' must be {expected.type}, not {type(values[wrong]).__name__}"
-        raise TypeError(problem)
-
-    def program(self, key: Key) -> Program:
-        assert isinstance(key, int)
-        return Program(self.points[key].function, self.code.functions, self.code.classes)
-
-
-def _takes(value: Any, kind: Type) -> bool:
-    try:
-        given = type_of_value(value)
-    except CompileError:
-        return False
-    if isinstance(kind, ClassType):
-        return type(value) is kind.python
-    if given is None or not fits(given, kind):
-        return False
-    return parameter_type(given, kind) is not None
-
-
-def _bind(point: EntryPoint, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-    positional = [p for p in point.parameters if not p.keyword_only]
-    if len(args) > len(positional):
-        raise TypeError(f"{point.name}() takes {len(positional)} positional arguments but {len(args)} were given")
-    left = dict(kwargs)
-    values = []
-    for index, p in enumerate(point.parameters):
-        if not p.keyword_only and index < len(args):
-            if p.name in left:
-                raise TypeError(f"{point.name}() got multiple values for argument '{p.name}'")
-            values.append(args[index])
-        elif p.name in left:
-            values.append(left.pop(p.name))
-        elif p.default is not MISSING:
-            values.append(_decoded_default(p.default))
-        else:
-            raise TypeError(f"{point.name}() missing the argument '{p.name}'")
-    if left:
-        raise TypeError(f"{point.name}() got an unexpected keyword argument '{next(iter(left))}'")
-    return values
-
-
-def _decoded_default(atom: Any) -> Any:
-    return Decoder({"root": atom, "cells": []}, "manifest.json", _refuse, _refuse, lambda _, __: None).decode()
-
-
-def _refuse(_: Any) -> Any:
-    raise ValueError("a default is a plain value")
-
-
-def load(place: Place) -> LoadedModel:
-    """The model in an archive: a path or a binary stream.
-
-    Weights are views into the file's mapping; what the model changes is changed in memory only.
-
-    Raises:
-        ArchiveError: the file is missing, damaged, of a newer format or hostile; nothing of it has been run.
-    """
-    archive = read_archive(place)
-    program = archive.programs.get(PROGRAM)
-    if program is None:
-        raise ArchiveError(f"entry 'code/{PROGRAM}.ir' is missing")
-    for kind in program.classes.values():
-        if isinstance(kind, ClassType) and kind.python is None:
-            kind.python = type(kind.name.rpartition(".")[2], (), {"__module__": "jitlang.loaded"})
-    root = _root(archive, program) if archive.state is not None else None
-    points: dict[str, list[EntryPoint]] = {}
-    for point in archive.entry_points:
-        graph = program.functions.get(point.function)
-        if graph is None or len(graph.params) != len(point.parameters) + int(point.bound):
-            raise ArchiveError(f"entry 'manifest.json': the entry point {point.name!r} does not fit its function")
-        if point.bound and (root is None or graph.params[0].type.python is not type(root)):  # type: ignore[attr-defined]
-            raise ArchiveError(f"entry 'manifest.json': the entry point {point.name!r} does not fit the root object")
-        points.setdefault(point.name, []).append(point)
-    functions = {name: make_function(LoadedCallee(rows, program, root)) for name, rows in points.items()}
-    return LoadedModel(root, functions, archive)
-
-
-def _root(archive: Archive, program: Program) -> Any:
-    tensors = {name: _tensor(stored) for name, stored in archive.tensors.items()}
-
-    def leaf(value: Any) -> Any:
-        ((kind, name),) = value.items()
-        return dtype_named(name) if kind == "dtype" else tensors[name]
-
-    def new(name: str) -> Any:
-        kind = program.classes[name]
-        assert isinstance(kind, ClassType)
-        assert kind.python is not None
-        return object.__new__(kind.python)
-
-    def fill(value: Any, attributes: dict[str, Any]) -> None:
-        kind = next(k for k in program.classes.values() if isinstance(k, ClassType) and k.python is type(value))
-        if list(attributes) != list(kind.attributes):
-            raise ValueError(f"an object of {kind.name} has the attributes {', '.join(attributes)}")
-        for name, held in attributes.items():
-            setattr(value, name, held)
-
-    root = Decoder(archive.state, "state.json", leaf, new, fill).decode()
-    return root
-
-
-def _tensor(stored: StoredTensor) -> Any:
-    import numpy as np
-
-    from jitlang.tensor.exchange import from_numpy
-
-    array = np.frombuffer(stored.data, dtype=np.dtype(stored.dtype)).reshape(stored.shape)
-    return from_numpy(array)
-
-
+def _copied(archive: Archive) -> Archive:
+    return dataclasses.replace(archive, tensors=dict(archive.tensors), extra=dict(archive.extra))

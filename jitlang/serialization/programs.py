@@ -23,6 +23,7 @@ from jitlang.ir.verifier import verify_program
 from jitlang.serialization.container import check_name
 from jitlang.serialization.guard import harden
 from jitlang.source import Source
+from jitlang.types import ClassType, Type
 
 _SOURCE_LINE = re.compile(r'^(source !\d+ = )("(?:\\.|[^"\\\n])*") line \d+ indent \d+$', re.MULTILINE)
 
@@ -89,13 +90,14 @@ def encode_program(program: Program, names: dict[str, str], hook: Hook | None = 
         raise ValueError(f"the program {program.entry} cannot be stored: {error}") from None
 
 
-def decode_program(text: str, entry: str, texts: dict[str, str], references: Callable[[str], Any] | None = None) -> Program:
-    """The program that an entry says; ArchiveError naming the entry where it cannot be read, breaks an invariant of the IR, or is not safe to run."""
+def decode_program(text: str, entry: str, texts: dict[str, str], references: Callable[[str], Any] | None = None) -> tuple[Program, dict[str, dict[str, Type]]]:
+    """The program that an entry says, and the types of its classes' attributes; ArchiveError naming the entry where it cannot be read, breaks an invariant of the IR, or is not safe to run."""
     try:
         program = parse_program(text, texts=texts, references=references)
         verify_program(program)
+        declared = {name: dict(kind.attributes) for name, kind in program.classes.items() if isinstance(kind, ClassType)}
         harden(program)
-        return program
+        return program, declared
     except RecursionError:
         raise ArchiveError(f"entry {entry!r}: its blocks are nested too deep") from None
     except (IRError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError) as error:

@@ -22,6 +22,7 @@ from typing import Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origi
 from jitlang.errors import ScriptTypeError
 from jitlang.types import (
     BOOL,
+    DEVICE,
     DTYPE,
     FLOAT,
     INT,
@@ -197,6 +198,8 @@ def _class(annotation: Any) -> Type | None:
         return None if any(f is None for f in fields) else named_tuple_type(annotation, tuple(f for f in fields if f is not None))
     if annotation in (list, dict, tuple, set, frozenset) or getattr(annotation, "__module__", "") in ("typing", "collections.abc"):
         return None
+    if getattr(annotation, "__module__", "").startswith("jitlang") and getattr(annotation, "__name__", "") == "device":
+        return DEVICE
     supertype = getattr(annotation, "__supertype__", None)  # NewType
     if supertype is not None:
         return annotation_type(supertype)

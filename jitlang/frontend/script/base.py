@@ -93,6 +93,10 @@ class ScriptBase(Emitter):
         """``a symbol b``."""
         raise NotImplementedError
 
+    def is_object(self, value: Any) -> bool:
+        """Whether a Python object is one that has no run-time value (a function, a class, a module)."""
+        raise NotImplementedError
+
     def text_of(self, value: Value, how: str) -> Value:
         """str(value) or repr(value)."""
         raise NotImplementedError

@@ -7,7 +7,9 @@ a nested function or lambda in place, where the names of the enclosing function 
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
+import enum
 import functools
 import types
 from collections.abc import Sequence
@@ -19,9 +21,10 @@ from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, describe, show_static
 from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName
 from jitlang.frontend.script.comprehensions import GeneratorValue
+from jitlang.frontend.script.conditions import Choice
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.iteration import LazyIterable
-from jitlang.frontend.script.nested import LocalFunction, Nested, returns_function
+from jitlang.frontend.script.nested import Lifted, LiftedInfo, LocalFunction, Nested, returns_function
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
@@ -154,18 +157,8 @@ class Calls(Nested):
 
     def call_static(self, function: Any, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """Calls a Python object known at compile time."""
-        if isinstance(function, BoundMethod):
-            return self.call_method(function.value, function.name, positional, keywords)
-        if isinstance(function, BoundTensorMethod):
-            return self.tensor_method(function.value, function.name, positional, keywords)
-        if isinstance(function, BoundSuper):
-            return self.call_super(function, positional, keywords)
-        if isinstance(function, LocalFunction):
-            return self.inline(function, positional, keywords)
-        if isinstance(function, OperatorName):
-            return self.call_operator(function, positional, keywords)
-        if isinstance(function, Partial):
-            return self.call_value(function.function, [*function.positional, *positional], {**function.keywords, **keywords})
+        if isinstance(function, Callee):
+            return self.call_callee(function, positional, keywords)
         if isinstance(function, functools.partial):
             fixed = [self.static(a) for a in function.args]
             return self.call_static(function.func, [*fixed, *positional], {**{k: self.static(v) for k, v in function.keywords.items()}, **keywords})
@@ -187,14 +180,38 @@ class Calls(Nested):
             return self.call_operator(OperatorName(kind, function), positional, keywords)
         self.type_error(f"{show_static(function)} cannot be called in a script")
 
+    def call_callee(self, function: Callee, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """Calls a compile-time callable that is no Python function."""
+        if isinstance(function, BoundMethod):
+            return self.call_method(function.value, function.name, positional, keywords)
+        if isinstance(function, BoundTensorMethod):
+            return self.tensor_method(function.value, function.name, positional, keywords)
+        if isinstance(function, BoundSuper):
+            return self.call_super(function, positional, keywords)
+        if isinstance(function, LocalFunction):
+            return self.inline(function, positional, keywords)
+        if isinstance(function, Lifted):
+            return self.call_lifted(function.info, positional, keywords)
+        if isinstance(function, OperatorName):
+            return self.call_operator(function, positional, keywords)
+        if isinstance(function, Choice):
+            return self.choose(
+                function.condition,
+                lambda: self.call_value(function.then, list(positional), dict(keywords)),
+                lambda: self.call_value(function.other, list(positional), dict(keywords)),
+            )
+        if isinstance(function, Partial):
+            return self.call_value(function.function, [*function.positional, *positional], {**function.keywords, **keywords})
+        self.type_error(f"{show_static(function)} cannot be called in a script")
+
     def call_bound_method(self, method: types.MethodType, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """A classmethod, or a method of an object of the module."""
         owner = method.__self__
         function = method.__func__
         if not isinstance(function, types.FunctionType):
             self.type_error(f"{show_static(method)} cannot be called in a script")
-        if isinstance(owner, type):
-            return self.call_function(self.info(function), [Static(owner), *positional], keywords, owner=owner)
+        if isinstance(owner, type | enum.Enum):
+            return self.call_function(self.info(function), [Static(owner), *positional], keywords, owner=owner if isinstance(owner, type) else type(owner))
         self.type_error(f"{show_static(method)} belongs to an object outside the script", hint="pass the object as an argument")
 
     def call_class(self, cls: type, positional: list[Result], keywords: dict[str, Result]) -> Result:
@@ -210,6 +227,11 @@ class Calls(Nested):
             return self.make_tensor("tensor", positional, keywords)
         if cls is functools.partial:
             return Static(Partial(positional[0], positional[1:], keywords))
+        if cls is collections.defaultdict:
+            made = self.value(self.builtin_dict(positional[1:], keywords), "the dict")
+            if positional and not (isinstance(positional[0], Value) and positional[0].type == NONE):
+                self.factories[made] = positional[0]
+            return made
         if cls.__name__ == "OrderedDict" and cls.__module__ == "collections":
             return self.builtin_dict(positional, keywords)
         return self.construct(cls, positional, keywords)
@@ -314,9 +336,9 @@ class Calls(Nested):
             self.value(b, "the arguments") if isinstance(b, Static) and isinstance(b.value, Parts) and all(isinstance(i, Value) for i in b.value.items) else b
             for b in bound
         ]
-        if returns_function(info):
+        if not isinstance(info, LiftedInfo) and returns_function(info):
             return self.inline_info(info, bound)
-        if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts | Partial) for b in bound):
+        if any(isinstance(b, Static) and isinstance(b.value, LocalFunction | BoundMethod | BoundTensorMethod | Parts | Partial | Choice) for b in bound):
             return self.inline_info(info, bound)
         try:
             record = self.unit.instance(info, [b.type if isinstance(b, Value) else b for b in bound], owner)

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import walrus_names
+from jitlang.frontend.script.base import Callee, walrus_names
 from jitlang.frontend.script.narrowing import PREFIX
 from jitlang.frontend.script.operators import Operators
 from jitlang.ir.graph import Value
@@ -33,6 +33,15 @@ class Condition:
     truth: Value | Static
     when_true: list[Fact] = dataclasses.field(default_factory=list)
     when_false: list[Fact] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice(Callee):
+    """One of two callables, by a condition: ``f if test else g``."""
+
+    condition: Value
+    then: Result
+    other: Result
 
 
 class Conditions(Operators):
@@ -97,6 +106,12 @@ class Conditions(Operators):
             self.assume(cond.when_false)
             return self.expr(node.orelse)
 
+        if isinstance(node.body, ast.Name | ast.Lambda | ast.Attribute) and isinstance(node.orelse, ast.Name | ast.Lambda | ast.Attribute):
+            start = len(self.block.nodes)
+            sides = self.expr(node.body), self.expr(node.orelse)
+            if all(isinstance(s, Static) and self.is_object(s.value) for s in sides):
+                return Static(Choice(cond.truth, *sides))
+            del self.block.nodes[start:]
         return self.choose(cond.truth, then, other, walrus_names(node.body, node.orelse))
 
     # ---- conditions -------------------------------------------------------------------------------------------------

@@ -51,6 +51,22 @@ class FunctionInfo:
         return self.function.__name__
 
     @property
+    def qualname(self) -> str:
+        """The name for the program."""
+        return self.function.__qualname__
+
+    @property
+    def class_cell(self) -> type | None:
+        """The class whose body holds the function, where it uses ``super()``."""
+        found = self.scope().get("__class__") if "__class__" in self.function.__code__.co_freevars else None
+        return found if isinstance(found, type) else None
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Names of the enclosing function that stand for compile-time objects (of a nested function only)."""
+        return {}
+
+    @property
     def body(self) -> list[ast.stmt]:
         """The statements; a lambda's expression as a return statement."""
         if isinstance(self.node, ast.Lambda):
@@ -121,8 +137,8 @@ def _signature(info: FunctionInfo) -> None:
     for name, p in signature.parameters.items():
         if p.kind is inspect.Parameter.VAR_KEYWORD:
             raise ScriptSyntaxError("**kwargs is not supported in a script", info.where, hint="name the keyword parameters")
-        declared = annotation_type(hints[name], scope) if name in hints else None
         variadic = p.kind is inspect.Parameter.VAR_POSITIONAL
+        declared = annotation_type(hints[name], scope) if name in hints and not variadic else None
         default = MISSING if p.default is inspect.Parameter.empty else p.default
         keyword_only = p.kind is inspect.Parameter.KEYWORD_ONLY
         positional_only = p.kind is inspect.Parameter.POSITIONAL_ONLY

@@ -9,18 +9,19 @@ from __future__ import annotations
 import ast
 import dataclasses
 import itertools
+import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from jitlang.errors import CompileError, ScriptSyntaxError
 from jitlang.frontend.annotations import annotation_type
-from jitlang.frontend.emitter import Environment, Left, Result, ReturnFrame, WidenResult
+from jitlang.frontend.emitter import Environment, Left, Maybe, Result, ReturnFrame, Static, WidenResult
 from jitlang.frontend.liveness import Liveness, assigned, reads
 from jitlang.frontend.script.base import Callee
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.methods import Methods
 from jitlang.frontend.script.narrowing import PREFIX
-from jitlang.ir.graph import Node
+from jitlang.ir.graph import Node, Value
 from jitlang.schema import MISSING
 from jitlang.source import Source
 from jitlang.types import Type
@@ -37,6 +38,7 @@ class LocalFunction(Callee):
     source: Source
     lookup: Callable[[str], Any]
     name: str
+    info: LiftedInfo | None = None
 
     @property
     def body(self) -> list[ast.stmt]:
@@ -44,6 +46,42 @@ class LocalFunction(Callee):
         if isinstance(self.node, ast.Lambda):
             return [ast.copy_location(ast.Return(self.node.body), self.node.body)]
         return self.node.body
+
+
+@dataclasses.dataclass(eq=False)
+class LiftedInfo(FunctionInfo):
+    """A nested function that calls itself, as a function of its own: the names it captures are its first parameters."""
+
+    local: LocalFunction | None = None
+    captured: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.local.name if self.local is not None else ""
+
+    @property
+    def qualname(self) -> str:
+        return self.name
+
+    @property
+    def class_cell(self) -> type | None:
+        return None
+
+    @property
+    def names(self) -> dict[str, Any]:
+        return {self.name: Static(Lifted(self)), **self.statics}
+
+    statics: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def lookup(self, name: str) -> Any:
+        return self.local.lookup(name) if self.local is not None else MISSING
+
+
+@dataclasses.dataclass(eq=False)
+class Lifted(Callee):
+    """What the name of such a function stands for."""
+
+    info: LiftedInfo
 
 
 class Nested(Methods):
@@ -63,6 +101,10 @@ class Nested(Methods):
 
     def declared(self, value: Result, parameter: Parameter, name: str) -> Result:
         """An argument as its parameter takes it."""
+        raise NotImplementedError
+
+    def call_bound(self, info: FunctionInfo, bound: list[Result], owner: type | None) -> Result:
+        """Calls a function with one argument for each parameter."""
         raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -98,14 +140,58 @@ class Nested(Methods):
                 error.where = error.where or self.where
                 raise
 
+    def lifted(self, function: LocalFunction) -> LiftedInfo | None:
+        """A nested function that calls itself as one with captured names for parameters; None for one that does not."""
+        if isinstance(function.node, ast.Lambda) or function.name not in frozenset().union(*(reads(s) for s in function.node.body)):
+            return None
+        if function.info is None:
+            around = self.around(function)
+            own = set(assigned(function.body)) | {p.name for p in function.parameters} | {function.name}
+            read = sorted(frozenset().union(*(reads(s) for s in function.body)) - own)
+            captured = tuple(n for n in read if isinstance(around.get(n), Value | Maybe))
+            statics = {n: around[n] for n in read if isinstance(around.get(n), Static)}
+            parameters = [Parameter(n, None) for n in captured]
+            for p in function.parameters:
+                default = p.default.constant if isinstance(p.default, Value) and p.default.is_constant else p.default
+                if isinstance(default, Value):
+                    self.fail(ScriptSyntaxError, f"the default of '{p.name}' must be a constant, because '{function.name}' calls itself")
+                parameters.append(dataclasses.replace(p, default=default))
+            returns = getattr(function.node, "returns", None)
+            result = self.local_type(returns) if returns is not None else None
+            function.info = LiftedInfo(
+                cast(types.FunctionType, _no_function), function.source, function.node, parameters, result, False, function, captured, statics
+            )
+        return function.info
+
+    def call_lifted(self, info: LiftedInfo, positional: Sequence[Result], keywords: dict[str, Result]) -> Result:
+        """Calls a nested function that calls itself."""
+        own = info.parameters[len(info.captured) :]
+        bound = [self.declared(v, p, info.name) for v, p in zip(self.bind_to(own, info.name, positional, keywords), own, strict=True)]
+        around = self.env if info.local is None or info.local.frame == self.frame or info.name in self.env else self.around(info.local)
+        captured: list[Result] = []
+        for name in info.captured:
+            entry = around.get(name)
+            if isinstance(entry, Maybe) or entry is None:
+                entry = self.read(name)
+            if entry is None:
+                self.undefined(name)
+            captured.append(entry)
+        return self.call_bound(info, [*captured, *bound], None)
+
+    def around(self, function: LocalFunction) -> Environment:
+        """The names of the enclosing function, as they are now."""
+        if function.frame == self.frame:
+            return self.env
+        return next((env for frame, env in self.suspended if frame == function.frame), function.env)
+
     def inline(self, function: LocalFunction, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """The body of a nested function in place of the call."""
+        info = self.lifted(function)
+        if info is not None:
+            return self.call_lifted(info, positional, keywords)
         bound = self.bind_to(function.parameters, function.name, positional, keywords)
         args = [self.declared(v, p, function.name) for v, p in zip(bound, function.parameters, strict=True)]
-        if function.frame == self.frame:
-            around = self.env
-        else:
-            around = next((env for frame, env in self.suspended if frame == function.frame), function.env)
+        around = self.around(function)
         names = dict(zip([p.name for p in function.parameters], args, strict=True))
         return self.in_place(function, function.body, names, around, function.source, function.lookup, function.name, function.frame)
 
@@ -219,6 +305,10 @@ def walk_function(statement: ast.AST) -> Any:
     for child in ast.iter_child_nodes(statement):
         if not isinstance(child, ast.FunctionDef | ast.Lambda | ast.ClassDef):
             yield from walk_function(child)
+
+
+def _no_function() -> None:
+    """Stands for the Python function of a nested one, which has none."""
 
 
 def returns_function(info: FunctionInfo) -> bool:

@@ -106,8 +106,31 @@ class Subscripts(Conditions):
             if type.key == NEVER:
                 self.settle(base, DictType(key.type, NEVER))
             self.check_key(key, type)
+            factory = self.factories.get(base)
+            if factory is not None:
+                return self.item_or_default(base, key, factory)
             return self.op("py::getitem", base, key)
         self.type_error(f"a value of type {type} cannot be subscripted")
+
+    @property
+    def factories(self) -> dict[Value, Result]:
+        """The dicts made by ``defaultdict`` in this function, with what makes a missing value."""
+        found: dict[Value, Result] = self.__dict__.setdefault("_factories", {})
+        return found
+
+    def item_or_default(self, base: Value, key: Value, factory: Result) -> Value:
+        """An item of a defaultdict: one that is missing is made and stored."""
+
+        def make() -> Value:
+            made = self.value(self.call_value(factory, [], {}), "the default")
+            self.op("py::setitem", base, key, made)
+            return made
+
+        assert isinstance(base.type, DictType)
+        if NEVER in base.type.value.walk():  # the first use says what is held
+            self.when(self.op("py::not", self.op("py::contains", base, key)), lambda: void(make()))
+            return self.op("py::getitem", base, key)
+        return self.choose(self.op("py::contains", base, key), lambda: self.op("py::getitem", base, key), make)
 
     def check_key(self, key: Value, type: DictType) -> None:
         """A compile error for a key that cannot be in the dict."""
@@ -388,3 +411,7 @@ def python_type(type: Type) -> str:
     from jitlang.frontend.script.operators import python_name
 
     return python_name(type)
+
+
+def void(_: object) -> None:
+    """Nothing."""

@@ -116,7 +116,7 @@ class Unit:
 
     def name_for(self, info: FunctionInfo) -> str:
         """A name that no function of the program has yet."""
-        base = info.function.__qualname__.replace("<locals>.", "").replace("<lambda>", "lambda_")
+        base = info.qualname.replace("<locals>.", "").replace("<lambda>", "lambda_")
         name, count = base, 1
         while name in self.program.functions:
             count += 1
@@ -152,7 +152,7 @@ class Unit:
         graph.block.nodes.clear()
         emitter = ScriptEmitter(self, graph, info.source, info.name, info.lookup)
         emitter.begin_frame()
-        emitter.owner = owner if owner is not None else _class_cell(info)
+        emitter.owner = owner if owner is not None else info.class_cell
         emitter.parameters = [p.name for p in info.parameters]
         emitter.declared_result = info.result
         env: dict[str, Result] = {}
@@ -162,6 +162,7 @@ class Unit:
                 self.note_type(kind)
             else:
                 env[parameter.name] = kind if isinstance(kind, Static) else Static(kind)
+        env.update(info.names)
         body = info.body
         emitter.locals = frozenset(assigned(body)) - frozenset(nonlocals(body)) | frozenset(env)
         emitter.where = info.where
@@ -192,11 +193,6 @@ def _plain_result(info: FunctionInfo) -> Type | None:
     return declared
 
 
-def _class_cell(info: FunctionInfo) -> type | None:
-    found = info.scope().get("__class__") if "__class__" in info.function.__code__.co_freevars else None
-    return found if isinstance(found, type) else None
-
-
 def _reachable(type: Type) -> list[Type]:
     """A type and all types in it, attributes of classes too."""
     seen: dict[Type, None] = {}
@@ -209,6 +205,20 @@ def _reachable(type: Type) -> list[Type]:
             if isinstance(inner, ClassType):
                 todo.extend(inner.attributes.values())
     return list(seen)
+
+
+def _prune(program: Program) -> None:
+    """Removes functions that an abandoned attempt to emit a caller has left behind."""
+    live: set[str] = set()
+    todo = [program.entry]
+    while todo:
+        name = todo.pop()
+        if name in live:
+            continue
+        live.add(name)
+        todo.extend(n.attributes["callee"] for n in program.functions[name].walk() if n.kind == "prim::Call")
+    for name in set(program.functions) - live:
+        del program.functions[name]
 
 
 def _finish(graph: Graph) -> None:
@@ -303,6 +313,7 @@ def compile_function(function: Any, arg_types: Sequence[Any], *, owner: type | N
     unit, record = restarting(lambda unit: unit.instance(info, given, owner))
     program = unit.program
     program.entry = record.name
+    _prune(program)
     for p in info.parameters:
         if p.default is not MISSING:
             record.graph.defaults[p.name] = p.default

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from jitlang.codegen.library import lists, values
 from jitlang.codegen.library.layout import CHANGED, Dict, List
-from jitlang.codegen.library.memory import allocate, bytes_for, give_back
+from jitlang.codegen.library.memory import allocate, bytes_for, recycle
 from jitlang.codegen.library.values import entry_bytes, key_offset, key_type, slot, value_offset, value_type
 from jitlang.frontend.kernel import b1, cast, check, i32, i64, kernel, likely, memcpy, memset, ptr, sizeof, u8
 from jitlang.types import TupleType, Type
 
-SMALLEST = 8  # slots of the first index
+SMALLEST_BITS = 4
+SMALLEST = 1 << SMALLEST_BITS  # slots of the first index; half of them are used
 
 
 def pair_type(type: Type) -> Type:
@@ -77,9 +78,11 @@ def rebuild(d: ptr[Dict], room: i64, t) -> None:
     """Room for `room` keys; removed entries vanish."""
     check(room < 1 << 30, "MemoryError", "")
     slots = i64(SMALLEST)
-    while (slots >> 1) + (slots >> 3) < room:
+    shift = i64(63 - SMALLEST_BITS)
+    while slots >> 1 < room:
         slots = slots * 2
-    capacity = (slots >> 1) + (slots >> 3)
+        shift -= 1
+    capacity = slots >> 1
     size = entry_bytes(t)
     bytes = bytes_for(capacity, size)
     block = allocate(bytes + slots * 4)
@@ -91,15 +94,16 @@ def rebuild(d: ptr[Dict], room: i64, t) -> None:
         hash = hash_at(d, n, t)
         if hash != -1:
             memcpy(block + used * size, entry(d, n, t), size)
-            at = hash & mask
+            at = hash >> shift
             while index[at] >= 0:
                 at = (at + 1) & mask
             index[at] = i32(used)
             used += 1
-    give_back(d.entries)
+    recycle(d.entries, values.block_bytes(d, t))
     d.entries = block
     d.index = index
     d.mask = mask
+    d.shift = shift
     d.capacity = capacity
     d.used = used
     d.filled = used
@@ -119,7 +123,7 @@ def lookup(d: ptr[Dict], key, hash: i64, t) -> i64:
         return -1
     index = d.index
     mask = d.mask
-    at = hash & mask
+    at = hash >> d.shift
     n = i64(index[at])
     while n >= 0:
         if hash_at(d, n, t) == hash:
@@ -148,7 +152,7 @@ def add(d: ptr[Dict], key, hash: i64, v, t) -> None:
     cast(ptr[slot(value_type(t))], e + value_offset(t))[0] = v
     index = d.index
     mask = d.mask
-    at = hash & mask
+    at = hash >> d.shift
     while index[at] >= 0:
         at = (at + 1) & mask
     index[at] = i32(n)
@@ -243,6 +247,7 @@ def popitem(d: ptr[Dict], t):
 def clear(d: ptr[Dict], t) -> None:
     """d.clear()."""
     old = d.entries
+    size = values.block_bytes(d, t)
     version = d.version
     values.release_entries(d, t)
     references = d.references
@@ -251,7 +256,7 @@ def clear(d: ptr[Dict], t) -> None:
     d.references = references
     d.owner = owner
     d.version = version + 1
-    give_back(old)
+    recycle(old, size)
 
 
 # ---- whole dicts --------------------------------------------------------------------------------------------------

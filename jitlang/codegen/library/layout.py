@@ -34,8 +34,8 @@ class List:
 class Dict:
     """A dict in insertion order: `used` entries (hash, key, value) of `capacity`, of which `length` live; a removed one has hash -1.
 
-    `index` is an open-addressing table of `mask` + 1 numbers of entries, -1 where it was never used; `filled` of its slots
-    are in use. Entries and index stand in one block, at `entries`; a new dict has none. A set is a dict whose values are None.
+    `index` is an open-addressing table of `mask` + 1 numbers of entries, -1 where it was never used, probed from ``hash >> shift`` on;
+    `filled` of its slots are in use. Entries and index stand in one block, at `entries`; a new dict has none. A set is a dict whose values are None.
     """
 
     references: i64
@@ -46,6 +46,7 @@ class Dict:
     used: i64
     filled: i64
     mask: i64
+    shift: i64
     entries: ptr[u8]
     index: ptr[i32]
 

@@ -11,7 +11,7 @@ import sys
 
 from jitlang.codegen.library import values
 from jitlang.codegen.library.layout import CHANGED, List
-from jitlang.codegen.library.memory import allocate, bytes_for, give_back, reallocate
+from jitlang.codegen.library.memory import allocate, bytes_for, reallocate, recycle
 from jitlang.codegen.library.numbers import OVERFLOW, message_of
 from jitlang.codegen.library.strings import slice_bounds
 from jitlang.codegen.library.values import is_managed, slot
@@ -204,13 +204,14 @@ def clear(a: ptr[List], t) -> None:
     """a.clear()."""
     data = a.data
     length = a.length
+    size = a.capacity * element_bytes(t)
     a.data = null(ptr[u8])
     a.length = 0
     a.capacity = 0
     a.version = a.version + 1
     if is_managed(t):
         values.release_range(data, 0, length, t)
-    give_back(data)
+    recycle(data, size)
 
 
 @kernel
@@ -353,7 +354,7 @@ def replace(a: ptr[List], first: i64, many: i64, source: ptr[u8], added: i64, t)
     a.version = a.version + 1
     if is_managed(t):
         values.release_range(old, 0, many, t)
-        give_back(old)
+        recycle(old, many * size)
 
 
 @kernel

@@ -1,6 +1,6 @@
-"""Memory of strings, containers and objects: the C library's, counted where a test asks for it.
+"""Memory of strings, containers and objects: the C library's, with free lists of small blocks, counted where a test asks for it.
 
-In: a size. Out: a block, or MemoryError. Set ``COUNTERS.on`` to 1 to have `live` count blocks (leak tests).
+In: a size. Out: a block, or MemoryError. Every block is one of `malloc`'s, so that whoever has no use for free lists may `free` it. Set ``COUNTERS.on`` to 1 to have `live` count blocks (leak tests).
 """
 
 from __future__ import annotations
@@ -8,9 +8,35 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from jitlang.frontend.kernel import addr, atomic_add, check, extern, i64, kernel, null, ptr, shared, struct, u8, unlikely
+from jitlang.frontend.kernel import (
+    addr,
+    address,
+    array,
+    atomic_add,
+    atomic_cas,
+    b1,
+    cast,
+    check,
+    context,
+    extern,
+    i64,
+    kernel,
+    likely,
+    local,
+    null,
+    ptr,
+    shared,
+    struct,
+    u8,
+    u64,
+    unlikely,
+)
+from jitlang.native.layouts import CONTEXT
 
 LARGEST = 1 << 46  # bytes; what is more than that is refused before it is multiplied further
+
+CLASSES = 33  # sizes up to 512 bytes, in steps of 16
+KEPT = 16384  # blocks that a free list holds at most
 
 malloc = extern("malloc", [i64], ptr[u8])
 realloc = extern("realloc", [ptr[u8], i64], ptr[u8])
@@ -28,20 +54,85 @@ class Counters:
 COUNTERS = shared("jl.memory.counters", Counters)
 
 
+@struct
+class FreeLists:
+    """Small blocks that were given back, by size, for the one thread whose stack they are for: no other thread touches them.
+
+    The first thread that allocates takes them. If it ends, they wait for a thread that gets the same stack.
+    """
+
+    low: i64  # the stack's bounds
+    size: i64
+    heads: array[ptr[u8], CLASSES]  # the first word of a free block points to the next one
+    counts: array[i64, CLASSES]
+
+
+FREE = shared("jl.memory.free", FreeLists)
+
+
+@kernel
+def is_owner() -> b1:
+    """Whether the running thread is the one that the free lists are for."""
+    here = address(local(u8, 1))
+    return u64(here - FREE.low) < u64(FREE.size)
+
+
+@kernel(inline="never")
+def claim() -> None:
+    """Makes the running thread the one that the free lists are for, if there is none yet."""
+    ctx = cast(ptr[CONTEXT], context())
+    if atomic_cas(addr(FREE.low), 0, ctx.stack_low) == 0:
+        FREE.size = ctx.stack_high - ctx.stack_low
+
+
+@kernel(inline="never")
+def fresh(size: i64) -> ptr[u8]:
+    """A block from the C library."""
+    if FREE.low == 0:
+        claim()
+    block = malloc((size + 15) & -16)
+    check(block != null(ptr[u8]), "MemoryError", "")
+    return block
+
+
 @kernel
 def allocate(size: i64) -> ptr[u8]:
     """A block of `size` bytes."""
-    block = malloc(size)
-    check(block != null(ptr[u8]), "MemoryError", "")
     if unlikely(COUNTERS.on != 0):
         atomic_add(addr(COUNTERS.live), 1)
-    return block
+    number = (size + 15) >> 4
+    if likely(number < CLASSES):
+        if likely(is_owner()):
+            block = FREE.heads[number]
+            if likely(block != null(ptr[u8])):
+                FREE.heads[number] = cast(ptr[ptr[u8]], block)[0]
+                FREE.counts[number] = FREE.counts[number] - 1
+                return block
+    return fresh(size)
+
+
+@kernel
+def recycle(block: ptr[u8], size: i64) -> None:
+    """Gives back a block that was allocated for `size` bytes; null is none."""
+    if block == null(ptr[u8]):
+        return
+    if unlikely(COUNTERS.on != 0):
+        atomic_add(addr(COUNTERS.live), -1)
+    number = (size + 15) >> 4
+    if likely(number < CLASSES):
+        if likely(is_owner()):
+            if likely(FREE.counts[number] < KEPT):
+                cast(ptr[ptr[u8]], block)[0] = FREE.heads[number]
+                FREE.heads[number] = block
+                FREE.counts[number] = FREE.counts[number] + 1
+                return
+    free(block)
 
 
 @kernel
 def reallocate(block: ptr[u8], size: i64) -> ptr[u8]:
     """The block with another size; on MemoryError it stays as it was. A null block is made."""
-    made = realloc(block, size)
+    made = realloc(block, (size + 15) & -16)
     check(made != null(ptr[u8]), "MemoryError", "")
     if unlikely(COUNTERS.on != 0):
         if block == null(ptr[u8]):
@@ -51,7 +142,7 @@ def reallocate(block: ptr[u8], size: i64) -> ptr[u8]:
 
 @kernel
 def give_back(block: ptr[u8]) -> None:
-    """Frees a block; null is none."""
+    """Frees a block whose size the caller does not know; null is none."""
     if unlikely(COUNTERS.on != 0):
         if block != null(ptr[u8]):
             atomic_add(addr(COUNTERS.live), -1)

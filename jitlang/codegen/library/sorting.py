@@ -8,7 +8,7 @@ from __future__ import annotations
 from jitlang.codegen.library import values
 from jitlang.codegen.library.layout import List
 from jitlang.codegen.library.lists import copied, element_bytes, items_of, new
-from jitlang.codegen.library.memory import allocate, bytes_for, give_back
+from jitlang.codegen.library.memory import allocate, bytes_for, recycle
 from jitlang.codegen.library.values import slot
 from jitlang.frontend.kernel import b1, cast, i64, kernel, memcpy, minimum, ptr, u8
 from jitlang.types import INT
@@ -93,7 +93,7 @@ def sort_array(data: ptr[u8], length: i64, keys: ptr[u8], descending: b1, t, k, 
         width = width * 2
     if source != data:
         memcpy(data, source, length * size)
-    give_back(spare)
+    recycle(spare, length * size)
 
 
 @kernel
@@ -125,5 +125,5 @@ def sorted_by(a: ptr[List], keys: ptr[List], descending: b1, t, k) -> ptr[List]:
         values.retain(v, t)
         items_of(made, t)[i] = v
     made.length = length
-    give_back(order)
+    recycle(order, length * 8 + 8)
     return made

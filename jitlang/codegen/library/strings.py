@@ -1,13 +1,14 @@
 """Strings: making, reading, comparing, cutting and joining them, one text for all three kinds.
 
-In: pointers to `Str`. Out: new references. A string is immutable, but one that has a single reference may be taken over and grown
+In: pointers to `Str`. Out: new references. The bytes behind the last character, up to a multiple of eight, are zero, so that strings can be compared
+and hashed by words: `make` sees to it. A string is immutable, but one that has a single reference may be taken over and grown
 (`append`): its block always has `block_bytes` of its size, so there is room to grow and the cost of a loop of appends is linear.
 """
 
 from __future__ import annotations
 
 from jitlang.codegen.library.layout import Str
-from jitlang.codegen.library.memory import LARGEST, allocate, give_back, reallocate
+from jitlang.codegen.library.memory import LARGEST, allocate, reallocate, recycle
 from jitlang.frontend.kernel import (
     addr,
     array,
@@ -144,7 +145,14 @@ def make(kind: i64, length: i64) -> ptr[Str]:
     made.hash = -1
     made.length = length
     made.kind = kind
+    seal(made)
     return made
+
+
+@kernel
+def seal(s: ptr[Str]) -> None:
+    """Clears the word in which the characters end, before they are written; the string is not empty."""
+    cast(ptr[u64], chars(s))[(s.length * s.kind - 1) >> 3] = 0
 
 
 @kernel(inline="never")
@@ -153,7 +161,7 @@ def fill_slot(p: ptr[Str], number: i64) -> None:
     p.hash = -1
     p.length = select(number == EMPTY, i64(0), i64(1))
     p.kind = 1
-    chars(p)[0] = u8(number)
+    cast(ptr[u64], chars(p))[0] = select(number == EMPTY, u64(0), u64(number))
     atomic_store(addr(p.refcount), IMMORTAL)
 
 
@@ -219,7 +227,7 @@ def release(s: ptr[Str]) -> None:
     """Gives up a reference."""
     s.refcount = s.refcount - 1
     if s.refcount == 0:
-        give_back(cast(ptr[u8], s))
+        recycle(cast(ptr[u8], s), block_bytes(HEAD + s.length * s.kind))
 
 
 @kernel
@@ -239,7 +247,15 @@ def equal(a: ptr[Str], b: ptr[Str]) -> b1:
         return True
     if a.length != b.length or a.kind != b.kind:
         return False
-    return memcmp(chars(a), chars(b), a.length * a.kind) == 0
+    size = a.length * a.kind
+    if size > 128:
+        return memcmp(chars(a), chars(b), size) == 0
+    x = cast(ptr[u64], chars(a))
+    y = cast(ptr[u64], chars(b))
+    for i in range((size + 7) >> 3):
+        if x[i] != y[i]:
+            return False
+    return True
 
 
 @kernel(extern=True)
@@ -263,31 +279,15 @@ def mix(a: u64, b: u64) -> u64:
     return (a * b) ^ mulhi(a, b)
 
 
-@kernel
-def load_word(p: ptr[u8]) -> u64:
-    """Eight bytes, at any address."""
-    word = u64(0)
-    for i in range(8):
-        word = word | (u64(p[i]) << u64(8 * i))
-    return word
-
-
 @kernel(extern=True)
 def compute_hash(s: ptr[Str]) -> i64:
     """The hash of a string, which is kept in it; not negative."""
     size = s.length * s.kind
-    p = chars(s)
+    words = cast(ptr[u64], chars(s))
     state = u64(size) ^ 0xA0761D6478BD642F
-    at = i64(0)
-    while at + 8 <= size:
-        state = mix(state ^ load_word(p + at), 0xE7037ED1A0B428DB)
-        at += 8
-    last = u64(0)
-    while at < size:
-        last = (last << 8) | u64(p[at])
-        at += 1
-    state = mix(state ^ last, 0x8EBC6AF09C88C6E3)
-    made = i64(state >> 1)
+    for i in range((size + 7) >> 3):
+        state = mix(state ^ words[i], 0xE7037ED1A0B428DB)
+    made = i64(mix(state, 0x8EBC6AF09C88C6E3) >> 1)
     s.hash = made
     return made
 
@@ -340,8 +340,12 @@ def append(a: ptr[Str], b: ptr[Str]) -> ptr[Str]:
     if size > block_bytes(HEAD + at * kind):
         check(at + count < LARGEST, "MemoryError", "")
         a = cast(ptr[Str], reallocate(cast(ptr[u8], a), block_bytes(size)))
+    last = (at * kind - 1) >> 3
+    kept = cast(ptr[u64], chars(a))[last]
     a.length = at + count
     a.hash = -1
+    seal(a)
+    cast(ptr[u64], chars(a))[last] = kept
     copy(chars(a), kind, at, chars(b), b.kind, 0, count)
     return a
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from jitlang.codegen.library import lists, strings
 from jitlang.codegen.library.layout import List, Str
 from jitlang.codegen.library.memory import LARGEST
-from jitlang.codegen.library.strings import EMPTY, chars, code_at, copy, make, part, share, small, write
+from jitlang.codegen.library.strings import EMPTY, chars, code_at, copy, make, part, read, share, small, write
 from jitlang.frontend.kernel import (
     address,
     b1,
@@ -252,11 +252,16 @@ def characters(s: ptr[Str]) -> ptr[List]:
 # ---- splitting ----------------------------------------------------------------------------------------------------
 
 
+SPACES = sum(1 << code for code in range(64) if chr(code).isspace())
+
+
 @kernel
 def is_space(code: i64) -> b1:
     """Whether str.isspace() holds of a character."""
-    if code < 128:
-        return code == 32 or (code >= 9 and code <= 13) or (code >= 28 and code <= 31)
+    if code > 32 and code < 0x85:
+        return False
+    if code <= 32:
+        return (SPACES >> code) & 1 == 1
     if code < 256:
         return code == 0x85 or code == 0xA0
     return code == 0x1680 or (code >= 0x2000 and code <= 0x200A) or code == 0x2028 or code == 0x2029 or code == 0x202F or code == 0x205F or code == 0x3000
@@ -272,18 +277,23 @@ def put_part(made: ptr[List], s: ptr[Str], start: i64, stop: i64) -> None:
 @kernel(extern=True)
 def split(s: ptr[Str], separator, limit: i64) -> ptr[List]:
     """s.split(separator, limit); a null separator is white space."""
-    return split_at(s, cast(ptr[Str], separator), limit) if separator != null(ptr[u8]) else split_spaces(s, limit)
+    if separator != null(ptr[u8]):
+        return split_at(s, cast(ptr[Str], separator), limit)
+    if s.kind == 1:
+        return split_spaces(s, limit, 1)
+    return split_spaces(s, limit, 2) if s.kind == 2 else split_spaces(s, limit, 4)
 
 
 @kernel
-def split_spaces(s: ptr[Str], limit: i64) -> ptr[List]:
-    """s.split(None, limit)."""
+def split_spaces(s: ptr[Str], limit: i64, kind) -> ptr[List]:
+    """s.split(None, limit) of a string of that (static) kind."""
     made = lists.new(8, STR)
+    data = chars(s)
     length = s.length
     at = i64(0)
     left = limit
     while at < length:
-        while at < length and is_space(code_at(s, at)):
+        while at < length and is_space(read(data, kind, at)):
             at += 1
         if at < length:
             start = at
@@ -291,7 +301,7 @@ def split_spaces(s: ptr[Str], limit: i64) -> ptr[List]:
                 put_part(made, s, start, length)
                 at = length
             else:
-                while at < length and not is_space(code_at(s, at)):
+                while at < length and not is_space(read(data, kind, at)):
                     at += 1
                 put_part(made, s, start, at)
                 left -= 1

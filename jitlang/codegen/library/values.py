@@ -10,7 +10,7 @@ from typing import Any
 
 from jitlang.codegen.library import strings
 from jitlang.codegen.library.layout import Dict, List, Object, Str
-from jitlang.codegen.library.memory import give_back
+from jitlang.codegen.library.memory import recycle
 from jitlang.errors import CodegenError
 from jitlang.frontend.kernel import (
     Kernel,
@@ -30,6 +30,7 @@ from jitlang.frontend.kernel import (
     null,
     ptr,
     size_of,
+    sizeof,
     u8,
     u64,
     unrolled,
@@ -237,16 +238,17 @@ def destroy(v, t):
         E = t.element
         if is_managed(E):
             release_range(items.data, 0, items.length, E)
-        give_back(items.data)
-        give_back(v)
+        recycle(items.data, items.capacity * size_of(slot(E)))
+        recycle(v, sizeof(List))
     elif is_dict(t):
         release_entries(cast(ptr[Dict], v), t)
-        give_back(cast(ptr[Dict], v).entries)
-        give_back(v)
+        recycle(cast(ptr[Dict], v).entries, block_bytes(cast(ptr[Dict], v), t))
+        recycle(v, sizeof(Dict))
     elif is_class(t):
         destroy_object(v)
     else:
-        give_back(v)
+        s = cast(ptr[Str], v)
+        recycle(v, strings.block_bytes(strings.HEAD + s.length * s.kind))
 
 
 @kernel
@@ -262,6 +264,12 @@ def retain_range(data: ptr[u8], start: i64, stop: i64, t):
     if is_managed(t):
         for i in range(start, stop):
             retain(cast(ptr[slot(t)], data)[i], t)
+
+
+@kernel
+def block_bytes(d: ptr[Dict], t) -> i64:
+    """The size of the block of a dict's entries and index."""
+    return d.capacity * entry_bytes(t) + (d.mask + 1) * 4
 
 
 @kernel
@@ -426,9 +434,8 @@ def is_orderable(type: Type) -> bool:
 
 @kernel
 def hash_word(x: i64) -> i64:
-    """The hash of 64 bits; not negative."""
-    h = u64(x) * 0x9E3779B97F4A7C15
-    return i64((h ^ (h >> 32)) >> 1)
+    """The hash of 64 bits; not negative. Its high bits, which choose the slot, spread consecutive numbers evenly (Fibonacci hashing)."""
+    return i64((u64(x) * 0x9E3779B97F4A7C15) >> 1)
 
 
 @kernel
@@ -437,7 +444,8 @@ def hash_of(v, t) -> i64:
     if t == STR:
         return strings.hash_of(cast(ptr[Str], v))
     elif t == FLOAT:
-        return hash_word(bitcast(i64, v + f64(0)))  # -0.0 + 0.0 is 0.0
+        bits = bitcast(i64, v + f64(0))  # -0.0 + 0.0 is 0.0
+        return hash_word(bits ^ (bits >> 32))
     elif t == BOOL:
         return hash_word(i64(v))
     elif t == NONE:
@@ -459,8 +467,8 @@ def hash_parts(v, t) -> i64:
     """The hash of a tuple."""
     h = i64(0x345678)
     for i, e in unrolled(parts(t)):
-        h = hash_word(h * 31 + hash_of(v[i], e))
-    return h
+        h = (h ^ (h >> 32)) * 31 + hash_of(v[i], e)
+    return hash_word(h ^ (h >> 32))
 
 
 @kernel

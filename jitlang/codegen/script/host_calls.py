@@ -1,7 +1,7 @@
 """Rows without native code: boxed arguments, a call of the row's Python function, an unboxed result.
 
 In: a node of a ``py::`` row. Out: LLVM text that takes the GIL and calls ``row.python``, which native code finds in the
-cell ``jl.row.<name>``. An exception stays Python's; the record says that it is set.
+cell ``jl.row.<namespace>.<name>``. An exception stays Python's; the record says that it is set.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from jitlang.types import Type
 
 
 def _cell_name(row: registry.Operator) -> str:
-    return f"jl.row.{row.qualified}"
+    return f"jl.row.{row.namespace}.{row.qualified}"
 
 
 def _provide(row: registry.Operator) -> None:
-    if row.namespace == "py" and row.python is not None:
+    if row.python is not None:
         host.object_cell(_cell_name(row), row.python)
 
 

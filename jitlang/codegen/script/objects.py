@@ -65,7 +65,7 @@ def _destroy(b: FunctionBuilder, type: Type) -> None:
             invoke(b, None, values.release_later, [(held, value), (Pointer(Pointer(U8)), "%pending")])
         else:
             b.managed.release(b, held, value)
-    invoke(b, None, memory.give_back, [(type, "%object")])
+    invoke(b, None, memory.recycle, [(type, "%object"), (INT, str(layout(type)[1]))])
     b.do("ret void")
     b.current.closed = True
 

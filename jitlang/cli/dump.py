@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,18 +26,18 @@ STAGES = ("ast", "ir", "opt", "bytecode", "llvm", "asm")
     "--stage", type=click.Choice(STAGES), required=True, help="Python's syntax tree; IR as emitted; IR after the passes; bytecode; LLVM IR; assembly."
 )
 @click.option("--function", "name", metavar="NAME", help="The script or entry point; needed where there are several.")
-@click.option("--types", metavar="TYPES", help='Argument types, "int, Tensor[float32, 2]", for parameters without annotation.')
-def dump_command(file: Path, stage: str, name: str | None, types: str | None) -> None:
+@click.option("--types", "argument_types", metavar="TYPES", help='Argument types, "int, Tensor[float32, 2]", for parameters without annotation.')
+def dump_command(file: Path, stage: str, name: str | None, argument_types: str | None) -> None:
     """Show a function of FILE, an archive or a Python file, at one stage of its way to machine code.
 
     A Python file is run, as 'python FILE' would, to find its scripts; an archive is not.
     """
     if file.suffix == ".py":
-        script = choose_script(run_file(file), name, file)
+        script, module = choose_script(run_file(file), name, file)
         if stage == "ast":
             click.echo(syntax_of(script))
             return
-        program = program_of(script, types)
+        program = program_of(script, module, argument_types)
     else:
         archive = open_archive(file)
         if stage == "ast":
@@ -66,36 +68,53 @@ def run_file(path: Path) -> dict[str, Any]:
     return vars(module)
 
 
-def choose_script(names: dict[str, Any], name: str | None, path: Path) -> Any:
-    """The script of that name; without one, the only one. Raises UsageError."""
+def scripts_in(names: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Each script among some names, and each entry point of a scripted module: the script function, and the module or None."""
+    from jitlang.runtime.function import function_type
+    from jitlang.runtime.module import ScriptModule
+
+    found: dict[str, tuple[Any, Any]] = {}
+    for name, value in names.items():
+        if isinstance(value, function_type().type):
+            found[name] = value, None
+        elif isinstance(value, ScriptModule):
+            found |= {f"{name}.{entry}": (function, value.module) for entry, function in value.entry_points.items()}
+    return found
+
+
+def choose_script(names: dict[str, Any], name: str | None, path: Path) -> tuple[Any, Any]:
+    """The script of that name, or the function of that name as a script; without one, the only script. Raises UsageError."""
     import jitlang
 
-    scripts = {n: v for n, v in names.items() if jitlang.is_script(v)}
+    scripts = scripts_in(names)
     if name is None:
         if len(scripts) == 1:
             return next(iter(scripts.values()))
         raise click.UsageError(f"{path} has {len(scripts)} scripts; choose one with --function: {', '.join(scripts) or 'there is none'}")
-    found = names.get(name)
-    if name in scripts or not callable(found):
-        if name not in scripts:
-            raise click.UsageError(f"{path} has no script {name!r}; there are: {', '.join(scripts) or 'none'}")
+    if name in scripts:
         return scripts[name]
-    return jitlang.script(found)
+    if isinstance(names.get(name), types.FunctionType):
+        return jitlang.script(names[name]), None
+    raise click.UsageError(f"{path} has no script {name!r}; there are: {', '.join(scripts) or 'none'}")
 
 
-def program_of(script: Any, types: str | None) -> Any:
-    """The program of a script for these argument types, else for its annotations."""
+def program_of(script: Any, module: Any, given: str | None) -> Any:
+    """The program of a script for these argument types, else for its annotations. Raises UsageError where neither says all of them."""
+    from jitlang.frontend.annotations import type_of_value
     from jitlang.grammar.types import parse_type
-    from jitlang.runtime import program_for
 
-    kinds = None if types is None else [parse_type(t) for t in split(types)]
-    return program_for(script, kinds)
+    first = [] if module is None else [type_of_value(module)]
+    parameters = script.callee.info.parameters[len(first) :]
+    kinds = [p.type for p in parameters] if given is None else [parse_type(t) for t in split(given)]
+    if None in kinds or len(kinds) != len(parameters):
+        raise click.UsageError(f"give the types of the parameters with --types: {', '.join(p.name for p in parameters)}")
+    return script.callee.program((*first, *kinds))
 
 
-def split(types: str) -> list[str]:
+def split(given: str) -> list[str]:
     """Splits at the commas that stand outside brackets."""
     parts, depth = [""], 0
-    for character in types:
+    for character in given:
         depth += (character in "[(") - (character in "])")
         if character == "," and depth == 0:
             parts.append("")
@@ -119,8 +138,6 @@ def program_in(archive: Any, name: str | None, path: Path) -> Any:
 
 def syntax_of(script: Any) -> str:
     """The syntax tree of a script's Python function or class."""
-    import inspect
-
     return ast.dump(ast.parse(unindented(inspect.getsource(script.__wrapped__))), indent=1)
 
 

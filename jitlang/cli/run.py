@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import statistics
 import sys
@@ -40,12 +41,14 @@ def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: 
     from jitlang.serialization.models import entry_points, from_archive
 
     function = entry_points(from_archive(archive))[point.name]
+    positional, named = in_order(point, arguments)
+    call = functools.partial(function, *positional, **named)
     start = time.perf_counter()
-    result = called(function, arguments)
+    result = called(call)
     first = time.perf_counter() - start
     deliver(result, output)
     if repeats is not None:
-        show_times(first, measured(function, arguments, repeats))
+        show_times(first, measured(call, repeats))
 
 
 def choose_entry(archive: Any, name: str | None, file: Path) -> Any:
@@ -82,10 +85,20 @@ def read_arguments(point: Any, inputs: tuple[str, ...]) -> dict[str, Any]:
     return arguments
 
 
-def called(function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+def in_order(point: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments as positional ones, as far as there is none missing before, and the rest by name."""
+    positional = []
+    for parameter in point.parameters:
+        if parameter.keyword_only or parameter.name not in arguments:
+            break
+        positional.append(arguments[parameter.name])
+    return positional, {p.name: arguments[p.name] for p in point.parameters[len(positional) :] if p.name in arguments}
+
+
+def called(call: Callable[[], Any]) -> Any:
     """The result; what the script raises becomes ScriptRaised."""
     try:
-        return function(**arguments)
+        return call()
     except JitlangError:
         raise
     except BaseException as error:
@@ -111,13 +124,13 @@ def _write(path: Path, fill: Callable[[Any], None]) -> None:
         fill(stream)
 
 
-def measured(function: Callable[..., Any], arguments: dict[str, Any], repeats: int) -> list[float]:
+def measured(call: Callable[[], Any], repeats: int) -> list[float]:
     """Seconds of each of `repeats` calls; a progress bar where standard error is a terminal."""
     times = []
     with click.progressbar(length=repeats, label="timing", file=sys.stderr, hidden=not sys.stderr.isatty()) as bar:
         for _ in range(repeats):
             start = time.perf_counter()
-            called(function, arguments)
+            called(call)
             times.append(time.perf_counter() - start)
             bar.update(1)
     return times

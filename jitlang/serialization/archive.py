@@ -159,7 +159,7 @@ def read_archive(place: Place, *, references: Callable[[str, Archive], Any] | No
     """
     data, name = _bytes_of(place)
     try:
-        return _decode(data, references)
+        return _decode(data, references, Path(name).name or "<archive>")
     except ArchiveError as error:
         raise ArchiveError(f"{name}: {error}" if name else str(error)) from None
 
@@ -179,7 +179,7 @@ def _bytes_of(place: Place) -> tuple[memoryview, str]:
         raise ArchiveError(f"{name}: cannot be read: {reason}") from None
 
 
-def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None) -> Archive:
+def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None, label: str) -> Archive:
     entries = read_container(data)
     if ENTRY not in entries:
         raise ArchiveError(f"entry {ENTRY!r} is missing: this is a zip, but not a jitlang archive")
@@ -195,7 +195,7 @@ def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None) 
     for name, content in entries.items():
         if name.startswith("code/") and name.endswith(".ir"):
             text, key = _text(name, content), name[5:-3]
-            archive.programs[key], archive.declared[key] = decode_program(text, name, archive.sources, constants)
+            archive.programs[key], archive.declared[key] = decode_program(text, name, archive.sources, label, constants)
             archive.texts[key] = text
     for point in archive.entry_points:
         held = archive.programs.get(point.program)

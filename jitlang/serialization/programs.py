@@ -90,10 +90,18 @@ def encode_program(program: Program, names: dict[str, str], hook: Hook | None = 
         raise ValueError(f"the program {program.entry} cannot be stored: {error}") from None
 
 
-def decode_program(text: str, entry: str, texts: dict[str, str], references: Callable[[str], Any] | None = None) -> tuple[Program, dict[str, dict[str, Type]]]:
-    """The program that an entry says, and the types of its classes' attributes; ArchiveError naming the entry where it cannot be read, breaks an invariant of the IR, or is not safe to run."""
+def decode_program(
+    text: str, entry: str, texts: dict[str, str], label: str, references: Callable[[str], Any] | None = None
+) -> tuple[Program, dict[str, dict[str, Type]]]:
+    """The program that an entry says, and the types of its classes' attributes; ArchiveError naming the entry where it cannot be read, breaks an invariant of the IR, or is not safe to run.
+
+    Its positions are in files called ``label/name``, so that no file of the reader's is taken for them.
+    """
     try:
-        program = parse_program(text, texts=texts, references=references)
+        moved, count = _SOURCE_LINE.subn(lambda match: f"{match[1]}{write_string(f'{label}/{read_string(match[2])}')} line 1 indent 0", text)
+        if count != len(re.findall(r"^\s*source\b", text, re.MULTILINE)):
+            raise IRError("a source has its text in the program, not in an entry of its own")
+        program = parse_program(moved, texts={f"{label}/{name}": text for name, text in texts.items()}, references=references)
         verify_program(program)
         declared = {name: dict(kind.attributes) for name, kind in program.classes.items() if isinstance(kind, ClassType)}
         harden(program)

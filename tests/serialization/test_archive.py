@@ -73,7 +73,7 @@ def test_positions_point_into_the_users_source() -> None:
     assert back.sources == {"report.py": "\n    def double(x: float):\n        return x * 2.0\n"}
     where = back.programs["main"].main.block.nodes[1].range
     assert where is not None
-    assert (str(where), where.function, where.text_line()) == ("report.py:3:12", "double", "        return x * 2.0")
+    assert (str(where), where.function, where.text_line()) == ("<archive>/report.py:3:12", "double", "        return x * 2.0")
 
 
 def test_same_contents_same_bytes_wherever_they_come_from() -> None:
@@ -89,7 +89,7 @@ def test_two_files_of_one_name() -> None:
     assert sorted(back.sources) == ["report-2.py", "report.py"]
     assert "x * 3.0" in back.sources["report-2.py"]
     where = back.programs["other"].main.range
-    assert where is not None and where.source.filename == "report-2.py"
+    assert where is not None and where.source.filename == "<archive>/report-2.py"
 
 
 @pytest.mark.parametrize("name", ["<stdin>", "<ipython-input-3-abc>", "C:\\x\\größe.py", "", "../..", "a" * 300])
@@ -282,6 +282,11 @@ POINT = {"name": "f", "program": "main", "function": "double", "parameters": [],
         (put("code/main.ir", b"graph @double("), "code/main.ir", "cannot be read"),
         (put("code/main.ir", b"graph @double() -> float:\n  return(%x)\n"), "code/main.ir", "%x is not defined"),
         (put("code/main.ir", b"graph @double() -> float:\n  %x: float = 1.0\n"), "code/main.ir", "does not end in a terminator"),
+        (
+            put("code/main.ir", b'graph @double() -> None:\n  %n: None = None\n  return(%n)\nsource !0 = "/etc/passwd" line 1 indent 0:\n  "x"\n'),
+            "code/main.ir",
+            "its text in the program",
+        ),
         (put("code/main.ir", b"graph @double(%x: int) -> float:\n  return(%x)\n"), "code/main.ir", "int where float is expected"),
         (put("code/main.ir", b"graph @double(%x: int) -> int:\n  %y: int = py::system(%x)\n  return(%y)\n"), "code/main.ir", "no operator py::system"),
         (put("code/main.ir", b"graph @f() -> None:\n  %x: int = " + b"(" * 20000 + b")" * 20000 + b"\n"), "code/main.ir", "."),

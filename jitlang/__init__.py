@@ -34,7 +34,7 @@ def _compiled_operator(rows: Any) -> Any:
     return operator_function(rows)
 
 
-# _set_maker(_compiled_operator)
+_set_maker(_compiled_operator)
 for _dtype in _DTYPES:
     globals()[_dtype.name] = _dtype
 float, double, int, long = (globals()[n] for n in ("float32", "float64", "int32", "int64"))  # noqa: A001  PyTorch's names

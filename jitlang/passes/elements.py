@@ -2,9 +2,9 @@
 
 | given | result |
 |---|---|
-| ``%v = aten::select(aten::select(%x, 0, %i), 0, %j)``, ``%n: int = aten::Int(%v)``, ``%x`` of rank 2 and known dtype | ``%n: int = aten::element_int.r2(%x, %i, %j, "int64")`` |
-| the same with ``aten::Float``, ``aten::Bool`` | ``element_float``, ``element_bool`` |
-| ``aten::Bool(aten::eq(%v, %w))`` and the other comparisons, both of one dtype | ``py::eq`` of two elements |
+| ``%v = aten::select(aten::select(%x, 0, %i), 0, %j)``, ``%n: int = aten::item_int(%v)``, ``%x`` of rank 2 and known dtype | ``%n: int = aten::element_int.r2(%x, %i, %j, "int64")`` |
+| the same with ``aten::item_float``, ``aten::item_bool`` | ``element_float``, ``element_bool`` |
+| ``aten::item_bool(aten::eq(%v, %w))`` and the other comparisons, both of one dtype | ``py::eq`` of two elements |
 | ``aten::fill_(%v, %n)`` whose result is not used | ``aten::set_element.r2_int(%x, %i, %j, %n, "int64")`` |
 
 The selects must have no other use, and nothing between them may raise or write; what reads the element stands where they stood, so an index
@@ -21,7 +21,7 @@ from jitlang.passes.budget import Budget
 from jitlang.types import BOOL, FLOAT, INT, STR, TensorType, Type
 
 RANKS = 4
-_NUMBER: dict[str, Type] = {"aten::Int": INT, "aten::Float": FLOAT, "aten::Bool": BOOL}
+_NUMBER: dict[str, Type] = {"aten::item_int": INT, "aten::item_float": FLOAT, "aten::item_bool": BOOL}
 _OF_KIND = {"i": INT, "u": INT, "f": FLOAT, "b": BOOL}
 _RELATIONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
@@ -133,7 +133,7 @@ def _read(node: Node, budget: Budget) -> bool:
 
 def _compare(node: Node, budget: Budget) -> bool:
     relation = node.inputs[0].node
-    if node.kind != "aten::Bool" or relation is None or relation.kind.removeprefix("aten::") not in _RELATIONS or len(relation.output.uses) != 1:
+    if node.kind != "aten::item_bool" or relation is None or relation.kind.removeprefix("aten::") not in _RELATIONS or len(relation.output.uses) != 1:
         return False
     if node.block is not relation.block or len(relation.inputs) != 2:
         return False

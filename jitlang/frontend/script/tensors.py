@@ -59,7 +59,7 @@ class Tensors(Subscripts):
     def tensor_number(self, value: Value, type: Type) -> Value:
         """float(tensor), int(tensor), bool(tensor)."""
         name = {"float": "float", "int": "int", "bool": "bool"}[str(type)]
-        for kind in (f"aten::{name.capitalize()}",):
+        for kind in (f"aten::item_{name}",):
             if overloads(kind):
                 return self.op(kind, value)
         item = self.op("aten::item", value)

@@ -8,6 +8,6 @@ from __future__ import annotations
 import operator
 
 from jitlang.operators.rows import row
-from jitlang.registry import PURE, TOTAL
+from jitlang.registry import PURE
 
-row("contains.tuple(Any items, Any item) -> bool", "Whether a tuple holds an equal element.", operator.contains, PURE, TOTAL)
+row("contains.tuple(Any items, Any item) -> bool", "Whether a tuple holds an equal element.", operator.contains, PURE)

@@ -168,7 +168,7 @@ class Calls(Nested):
         if emit is not None:
             return emit(positional, keywords)
         if getattr(function, "__self__", None) is dict and function.__name__ == "fromkeys":
-            return self.call_method(self.dict_of([]), "fromkeys", positional, keywords)
+            return self.dict_from_keys(positional)
         if isinstance(function, types.MethodType):
             return self.call_bound_method(function, positional, keywords)
         plain = unwrap(function)

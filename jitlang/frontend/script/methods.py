@@ -157,13 +157,17 @@ class Methods(Builtins):
             self.op("py::update", value, self.builtin_dict(positional, {}))
             return self.none()
         if name == "fromkeys":
-            made = self.dict_of([])
-            held = positional[1] if len(positional) > 1 else self.none()
-            self.for_each(self.inner(positional[0]), lambda k: void(self.op("py::setitem", made, k, held)), [])
-            return made
+            return self.dict_from_keys(positional)
         if name == "setdefault" and type.value == NEVER:
             self.settle(value, DictType(self.value(positional[0], "the key").type, self.value(positional[1], "the default").type))
         return None
+
+    def dict_from_keys(self, positional: list[Result]) -> Value:
+        """``dict.fromkeys(keys, value)``."""
+        made = self.dict_of([])
+        held = positional[1] if len(positional) > 1 else self.none()
+        self.for_each(self.inner(positional[0]), lambda k: void(self.op("py::setitem", made, k, held)), [])
+        return made
 
     def tuple_method(self, value: Value, type: TupleType, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """``index``, ``count``, and the methods of NamedTuples."""

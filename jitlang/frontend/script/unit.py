@@ -23,7 +23,7 @@ from jitlang.frontend.script.functions import FunctionInfo, function_info
 from jitlang.frontend.script.nested import nonlocals
 from jitlang.ir.graph import Graph, Program, Value, recompute_uses
 from jitlang.schema import MISSING
-from jitlang.types import NEVER, NONE, TENSOR, ClassType, DictType, ListType, OptionalType, SetType, TensorType, TupleType, Type, join
+from jitlang.types import INT, NEVER, NONE, ClassType, DictType, ListType, OptionalType, SetType, TensorType, TupleType, Type, join
 
 MAX_DEPTH = 60
 Given = Type | Static
@@ -222,7 +222,7 @@ def _prune(program: Program) -> None:
 
 
 def _finish(graph: Graph) -> None:
-    """Empty lists and dicts whose element type nothing has decided hold tensors, as in TorchScript."""
+    """Empty lists and dicts whose element type nothing has decided stay empty: any type will do."""
     graph.result = _decided(graph.result) if graph.result != NEVER else NEVER
     blocks = [graph.block]
     while blocks:
@@ -238,16 +238,13 @@ def _finish(graph: Graph) -> None:
 
 def _decided(type: Type) -> Type:
     if type == NEVER:
-        return TENSOR
+        return INT
     if isinstance(type, ListType):
         return ListType(_decided(type.element))
     if isinstance(type, SetType):
         return SetType(_decided(type.element))
     if isinstance(type, DictType):
-        key = _decided(type.key)
-        from jitlang.types import STR
-
-        return DictType(STR if key == TENSOR else key, _decided(type.value))
+        return DictType(_decided(type.key), _decided(type.value))
     if isinstance(type, OptionalType):
         return OptionalType(_decided(type.element))
     if isinstance(type, TupleType):

@@ -15,7 +15,7 @@ from jitlang.codegen.library.layout import Dict
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.records import record_error
 from jitlang.codegen.script.managed import invoke
-from jitlang.codegen.script.marshal import MARSHALLERS
+from jitlang.codegen.script.marshal import Marshaller, marshaller
 from jitlang.errors import CodegenError
 from jitlang.frontend.kernel import Kernel, offset_of
 from jitlang.ir.graph import Graph, Node
@@ -127,12 +127,18 @@ def _field(b: FunctionBuilder, pointer: str, at: int) -> str:
 # ---- boxing -------------------------------------------------------------------------------------------------------
 
 
+def _known(type: Type) -> Marshaller | None:
+    """The marshaller of a type that is not converted here."""
+    if type == STR or isinstance(type, OptionalType | ListType | DictType) or (isinstance(type, TupleType) and not type.name):
+        return None
+    return marshaller(type)
+
+
 def to_python(b: FunctionBuilder, type: Type, operand: str) -> str:
     """Emits the making of a Python object; null, with Python's error set, where that fails. The GIL is held."""
-    for find in MARSHALLERS:
-        found = find(type)
-        if found is not None:
-            return found.box(b, type, operand)
+    known = _known(type)
+    if known is not None:
+        return known.box(b, type, operand)
     text = register_type(type)
     callee = module_function(b, f"jl.box<{type}>", type, "ptr", [f"{text} %value"], _box)
     return b.op(f"call ptr {callee}({text} {operand})")
@@ -261,16 +267,15 @@ def _failed(b: FunctionBuilder, type: Type) -> None:
 
 def _unbox(b: FunctionBuilder, type: Type) -> None:
     text = register_type(type)
-    for find in MARSHALLERS:
-        found = find(type)
-        if found is not None:
-            fail = b.block("misfit")
-            found.guard(b, type, "%object", fail)
-            _result(b, text, found.unbox(b, type, "%object", fail))
-            b.place(fail)
-            record_error(b, "TypeError", f"the function returned a value that is not {type}")
-            _failed(b, type)
-            return
+    known = _known(type)
+    if known is not None:
+        fail = b.block("misfit")
+        known.guard(b, type, "%object", fail)
+        _result(b, text, known.unbox(b, type, "%object", fail))
+        b.place(fail)
+        record_error(b, "TypeError", f"the function returned a value that is not {type}")
+        _failed(b, type)
+        return
     if type == STR:
         _unbox_str(b)
     elif isinstance(type, OptionalType):

@@ -89,6 +89,14 @@ class ClassTree(NamedTuple):
     line: int
 
 
+class ExceptionTree(NamedTuple):
+    """An exception class of the user's, and the class it derives from."""
+
+    name: str
+    base: str
+    line: int
+
+
 class SourceTree(NamedTuple):
     """A file; `text` is None where it is not given."""
 
@@ -116,6 +124,7 @@ class ProgramTree(NamedTuple):
     graphs: list[GraphTree]
     sources: list[SourceTree]
     scopes: list[ScopeTree]
+    exceptions: list[ExceptionTree]
 
 
 _PLACE = re.compile(r"at +\$(\d+):(\d+):(\d+)-(?:(\d+):)?(\d+)")
@@ -128,12 +137,15 @@ class _Builder(TypeBuilder):
         entries = [c[0] for c in children if type(c) is tuple and isinstance(c[0], str)]
         if len(entries) > 1:
             raise IRError("a program has one entry")
-        kinds = (ClassTree, GraphTree, SourceTree, ScopeTree)
+        kinds = (ClassTree, GraphTree, SourceTree, ScopeTree, ExceptionTree)
         parts: list[list[Any]] = [[c for c in children if isinstance(c, k)] for k in kinds]
         return ProgramTree(entries[0] if entries else None, *parts)
 
     def entry(self, children: list[Any]) -> tuple[str]:
         return (_symbol(children[0]),)
+
+    def exception(self, children: list[Any]) -> ExceptionTree:
+        return ExceptionTree(str(children[0]), str(children[1]), children[0].line)
 
     def struct_tree(self, children: list[Any]) -> ClassTree:
         members = [c for c in children[1:] if c is not None]

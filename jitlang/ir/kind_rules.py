@@ -6,6 +6,7 @@ In: a node. Out: nothing, or `BrokenInvariant` with the number of the invariant 
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -107,10 +108,18 @@ def _next(node: Node) -> None:
     fit(7, "next", node.inputs, _repeated(node.target))
 
 
-def _raise(node: Node) -> None:
+def _raise(node: Node, program: Program | None) -> None:
     fit(8, "raise", node.inputs, [STR])
-    if not isinstance(node.attributes.get("cls"), str):
+    name = node.attributes.get("cls")
+    if not isinstance(name, str):
         raise BrokenInvariant(8, "raise has no attribute cls")
+    if program is not None and not _is_exception(program.classes.get(name) or vars(builtins).get(name)):
+        raise BrokenInvariant(11, f"there is no exception class {name!r}")
+
+
+def _is_exception(found: Any) -> bool:
+    found = found.python if isinstance(found, ClassType) else found
+    return isinstance(found, type) and issubclass(found, BaseException)
 
 
 def _nothing(node: Node) -> None:
@@ -263,7 +272,6 @@ PLAIN_RULES: dict[str, Callable[[Node], None]] = {
     "prim::yield": _yield,
     "prim::exit": _exit,
     "prim::next": _next,
-    "prim::raise": _raise,
     "prim::unreachable": _nothing,
     "prim::Constant": _constant,
     "prim::Uninitialized": _uninitialized,
@@ -279,6 +287,7 @@ PLAIN_RULES: dict[str, Callable[[Node], None]] = {
     "prim::SetAttr": _set_attribute,
 }
 CONTEXT_RULES: dict[str, Callable[[Node, Program | None], None]] = {
+    "prim::raise": _raise,
     "prim::New": _new,
     "prim::Call": _call,
 }

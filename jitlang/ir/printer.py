@@ -5,6 +5,7 @@ program (`jitlang.ir.equal`), with types, constants, defaults, source ranges, fu
 
 ```
 entry @main                                     # the first function, where there is no such line
+exception app.TooLarge(ValueError)              # an exception class of the user's
 class Point:                                    # `class Net module:`, `class Color enum:`, `struct Pair:`
   x: int
 graph @main(%a: int, %b: float = 1.0) -> float with [pure=True] at $0:1:0-9:20:
@@ -105,6 +106,23 @@ def write_literal(value: Any, hook: Hook | None = None) -> str:
     return f"&{write_string(name)}"
 
 
+def exceptions_of(program: Program) -> dict[str, type[BaseException]]:
+    """The user's exception classes in the program's table, each behind the one that it derives from."""
+    found = {name: cls for name, cls in program.classes.items() if isinstance(cls, type) and issubclass(cls, BaseException)}
+    return dict(sorted(found.items(), key=lambda item: len(item[1].__mro__)))
+
+
+def base_of(cls: type[BaseException], program: Program) -> str:
+    """The name of the nearest base class that is builtin or in the program's table."""
+    known = {other: name for name, other in exceptions_of(program).items()}
+    for base in cls.__mro__[1:]:
+        if base in known:
+            return known[base]
+        if base.__module__ == "builtins":
+            return base.__name__
+    return "Exception"
+
+
 def named_types(program: Program) -> list[ClassType | StructType]:
     """The classes and structs that the program uses, its own table first."""
     found: dict[int, ClassType | StructType] = {}
@@ -137,7 +155,7 @@ def _types_in(graph: Graph) -> Iterator[Any]:
 
 
 def _declarations(program: Program, hook: Hook | None) -> list[str]:
-    lines: list[str] = []
+    lines = [f"exception {name}({base_of(cls, program)})" for name, cls in exceptions_of(program).items()]
     for kind in named_types(program):
         if isinstance(kind, StructType):
             members = [f"  {name}: {inner}" for name, inner in kind.fields.items()]

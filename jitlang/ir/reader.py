@@ -6,12 +6,13 @@ it keeps the invariants of the IR is the verifier's business. Raises IRError wit
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from jitlang.errors import IRError
-from jitlang.grammar.ir import BlockTree, ClassTree, Definition, GraphTree, Literal, NodeTree, Place, ProgramTree, parse_ir
+from jitlang.grammar.ir import BlockTree, ClassTree, Definition, ExceptionTree, GraphTree, Literal, NodeTree, Place, ProgramTree, parse_ir
 from jitlang.grammar.types import TypeTree, build_type
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
 from jitlang.source import Source, SourceRange
@@ -46,6 +47,15 @@ def parse_graph(text: str, *, classes: Mapping[str, Type] | None = None, referen
     if len(program.functions) != 1:
         raise IRError(f"expected one graph, found {len(program.functions)}")
     return program.main
+
+
+def _exception(tree: ExceptionTree, declared: dict[str, Any]) -> type[BaseException]:
+    """A new exception class: nothing is imported by name."""
+    base = declared.get(tree.base) or vars(builtins).get(tree.base)
+    if not isinstance(base, type) or not issubclass(base, BaseException):
+        raise IRError(f"line {tree.line}: {tree.base} is no exception class")
+    module, _, name = tree.name.rpartition(".")
+    return type(name, (base,), {"__module__": module or "__main__"})
 
 
 class _Names:
@@ -111,6 +121,10 @@ class _Reader:
 
     def _declare(self) -> dict[str, Any]:
         declared: dict[str, Any] = {}
+        for exception in self.tree.exceptions:
+            if exception.name in declared:
+                raise IRError(f"line {exception.line}: the class {exception.name} is defined twice")
+            declared[exception.name] = _exception(exception, declared)
         for tree in self.tree.classes:
             if tree.name in declared:
                 raise IRError(f"line {tree.line}: the class {tree.name} is defined twice")

@@ -19,6 +19,8 @@ from jitlang.types import DTYPES, FLOAT, I64, INT, NONE, ClassType, ListType, Po
 
 EVERYTHING = """\
 entry @f
+exception app.Wrong(ValueError)
+exception app.VeryWrong(app.Wrong)
 class Point:
   x: int
   y: List[Point]
@@ -47,7 +49,7 @@ graph @f(%a: int, %b: float = 1.0, %o: Optional[int] = None, %s: str = "x") -> f
   return(%x) at $0:9:0-9
 graph @f.<locals>.<lambda>() -> None:
   %1: str = "line\\nquote\\"tab\\tback\\\\slash"
-  raise[cls="ValueError"](%1)
+  raise[cls="app.VeryWrong"](%1)
 graph @"not a word"() -> int:
   %1: int = -1
   return(%1)
@@ -95,6 +97,13 @@ def test_classes_refer_to_one_another_and_are_shared() -> None:
     assert isinstance(pair, StructType)
     pointer = pair.fields["next"]
     assert isinstance(pointer, Pointer) and pointer.element is pair
+
+
+def test_exceptions_are_new_classes_with_the_same_bases() -> None:
+    program = parse_program(EVERYTHING)
+    wrong, very = program.classes["app.Wrong"], program.classes["app.VeryWrong"]
+    assert wrong.__bases__ == (ValueError,) and very.__bases__ == (wrong,)
+    assert (very.__module__, very.__name__) == ("app", "VeryWrong")
 
 
 def test_names() -> None:
@@ -180,6 +189,8 @@ def test_inlined_range_written_by_hand() -> None:
             "graph @f(%c: bool) -> int:\n  prim::If(%c):\n    then():\n      %x: int = 1\n      yield()\n    else():\n      yield()\n  return(%x)\n",
             "line 8: %x is defined in a block that this place is not inside",
         ),
+        ("exception app.E(nosuch)\ngraph @f() -> int:\n  return()\n", "line 1: nosuch is no exception class"),
+        ("exception app.E(int)\ngraph @f() -> int:\n  return()\n", "line 1: int is no exception class"),
         ('source !0 = "a" line 1 indent 0\nscope $0 = !0 "f" called at $0:1:0-1\ngraph @f() -> int at $0:1:0-1:\n  return()\n', "is called from itself"),
     ],
 )  # fmt: skip

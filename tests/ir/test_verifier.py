@@ -131,6 +131,8 @@ def test_broken_text(name: str) -> None:
         ('graph @f(%a: int) -> int:\n  %x: int = prim::Call[callee="f"]()\n  return(%x)\n', "the arguments of f: 0 values where 1"),
         ('graph @f(%a: int) -> int:\n  %x: str = prim::Call[callee="f"](%a)\n  return(%a)\n', "the result is int, not str"),
         ('class P:\n  x: int\ngraph @f(%p: P, %s: str) -> str:\n  prim::SetAttr[name="x"](%p, %s)\n  return(%s)\n', "the attribute: str where int"),
+        ('graph @f(%s: str) -> int:\n  raise[cls="app.E"](%s)\n', "there is no exception class 'app.E'"),
+        ('graph @f(%s: str) -> int:\n  raise[cls="int"](%s)\n', "there is no exception class 'int'"),
         ('class P\ngraph @f(%a: int) -> int:\n  %p: P = prim::New[cls="Q"]()\n  return(%a)\n', "New of class 'Q' has type P"),
     ],
 )

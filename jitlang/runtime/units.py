@@ -13,7 +13,8 @@ from typing import Any
 
 from jitlang.codegen import kernels
 from jitlang.codegen.module import UNIT, Module
-from jitlang.codegen.script.entry import ENTRY, NEXT, add_entry
+from jitlang.codegen.script.entry import ENTRY, NEXT, SINGLE, add_entry
+from jitlang.codegen.script.marshal_objects import OBJECTS, bind, keys_of
 from jitlang.codegen.script.program import lower_program
 from jitlang.config import flag
 from jitlang.ir.graph import Program
@@ -77,6 +78,7 @@ def entry_type() -> CallableType:
     """The native type of the callables that stand for one unit each."""
     if not _types:
         _types.append(callable_type(type("NativeEntry", (), {"__module__": "jitlang", "__slots__": ()})))
+        host.object_cell(SINGLE, _types[0].type)
     return _types[0]
 
 
@@ -114,21 +116,23 @@ def compile_unit(program: Program, *, cached: bool = True) -> Unit:
     if found is not None:
         metadata, code = found
         sites = list(_unpack_sites(metadata["sites"], program))
-        addresses = kernels.link(code, metadata, _exports(metadata["unit"]))
+        addresses = kernels.link(code, metadata, _exports(metadata))
     else:
         module = module_of(optimise(program, level))
         code = engine.compile_ir(module.text(), level=level)
         sites = module.sites
-        metadata = {**kernels.metadata_of(module), "sites": _pack_sites(sites), "unit": UNIT in module.globals}
+        metadata = {**kernels.metadata_of(module), "sites": _pack_sites(sites), "unit": UNIT in module.globals, "objects": keys_of(module)}
         if cached and None not in metadata["kernels"].values():
             cache.store(name, metadata, code)
-        addresses = kernels.link(code, module, _exports(metadata["unit"]))
+        addresses = kernels.link(code, module, _exports(metadata))
     kernels.number_unit(addresses, sites)
+    if OBJECTS in addresses:
+        bind(addresses[OBJECTS], metadata["objects"], program)
     return Unit(addresses[ENTRY], addresses[NEXT], time.perf_counter() - began, found is not None)
 
 
-def _exports(has_sites: bool) -> list[str]:
-    return [ENTRY, NEXT, *([UNIT] if has_sites else [])]
+def _exports(metadata: dict[str, Any]) -> list[str]:
+    return [ENTRY, NEXT, *([UNIT] if metadata["unit"] else []), *([OBJECTS] if metadata["objects"] else [])]
 
 
 def _pack_sites(sites: list[SourceRange | None]) -> list[Any]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from jitlang.frontend.kernel import array, i32, i64, ptr, struct, u8
 
 # What a plan is of.
-INT, FLOAT, BOOL, NONE, STR, DTYPE, DEVICE, TENSOR, LIST, DICT, SET, TUPLE, OPTIONAL, OBJECT = range(14)
-FIRST_COUNTED = TENSOR  # from here on, and STR: pointers, or values that may hold some
+INT, FLOAT, BOOL, NONE, STR, DTYPE, DEVICE, TENSOR, LIST, DICT, SET, TUPLE, OPTIONAL, OBJECT, NULLABLE = range(15)
 
-# What `read` and `write_back` say.
+# What `read` says.
 DONE, MISFIT, FAILED = range(3)  # FAILED: Python's error indicator is set
+
+# What `end` does.
+WRITE, ALONE, BACK, BACK_FAILED, FINISH = range(5)
 
 ROOM = 8
 ENTRY_BYTES = 32
@@ -25,17 +27,16 @@ ENTRY_BYTES = 32
 class Plan:
     """How one type is converted.
 
-    `size`: bytes of a value. `nullable`: a null pointer is None. `first`: the plan of a list's elements, a dict's or set's keys, an
-    Optional's payload, which stands at `offset`. `second`: that of a dict's values. `offset`, `second_offset`, `entry`: where key and value stand in an entry of
+    `size`: bytes of a value. `first`: the plan of a list's elements, a dict's or set's keys, of what an Optional (NULLABLE: one whose None
+    is the null pointer) holds, which stands at `offset`. `second`: that of a dict's values. `offset`, `second_offset`, `entry`: where key and value stand in an entry of
     a dict, and its size. `parts`: `count` elements of a tuple or attributes of an object. `python`: the cell with the Python class of a NamedTuple or an object. `native`: the
     `ClassInfo` of a class, or the function that hashes a key. `module`: attributes are read as those of a module. `dtype`, `rank`: of a tensor, -1 for any.
     """
 
     kind: i64
     size: i64
-    nullable: i64
-    first: ptr["Plan"]
-    second: ptr["Plan"]
+    first: ptr[Plan]
+    second: ptr[Plan]
     offset: i64
     second_offset: i64
     entry: i64
@@ -73,7 +74,7 @@ class State:
     """One call. `lenient`: values that convert to what a plan wants are taken, not only those that are it.
 
     `read` of the `count` entries were copied in, the rest were made from native ones. `snapshot`: objects are made for a moment's use, and
-    what the natives say of their owners is restored after.
+    what the natives say of their owners is restored after. `writer`: makes the Python object of a value.
     """
 
     lenient: i64
@@ -84,4 +85,5 @@ class State:
     entries: ptr[Entry]
     table: ptr[i32]
     mask: i64
+    writer: ptr[u8]
     room: array[u8, ROOM * ENTRY_BYTES]

@@ -142,7 +142,7 @@ FLOAT_VALUE: int = 16 if _cpython and ctypes.c_double.from_address(id(_probe := 
 
 # ---- functions ----------------------------------------------------------------------------------------------------
 
-O = ptr[u8]  # noqa: E741
+O = ptr[u8]
 incref = extern("Py_IncRef", [O])
 decref = extern("Py_DecRef", [O])
 is_subtype = extern("PyType_IsSubtype", [O, O], i32)
@@ -196,4 +196,3 @@ set_any_attribute = extern("PyObject_SetAttr", [O, O, O], i32)
 vectorcall = extern("PyObject_Vectorcall", [O, ptr[O], i64, O], O)
 call_method = extern("PyObject_VectorcallMethod", [O, ptr[O], i64, O], O)
 equal_objects = extern("PyObject_RichCompareBool", [O, O, i32], i32)
-

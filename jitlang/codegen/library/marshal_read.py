@@ -9,11 +9,10 @@ Nothing but `PyObject_GetAttr` runs code of the user's here; whoever reads attri
 from __future__ import annotations
 
 from jitlang.codegen.library import values
-from jitlang.codegen.library.dicts import SMALLEST
+from jitlang.codegen.library.dicts import SMALLEST, SMALLEST_BITS
 from jitlang.codegen.library.layout import ClassInfo, Dict, List, Object, Str
 from jitlang.codegen.library.marshal_layout import (
     BOOL,
-    DEVICE,
     DICT,
     DONE,
     DTYPE,
@@ -23,6 +22,7 @@ from jitlang.codegen.library.marshal_layout import (
     LIST,
     MISFIT,
     NONE,
+    NULLABLE,
     OBJECT,
     OPTIONAL,
     SET,
@@ -34,25 +34,16 @@ from jitlang.codegen.library.marshal_layout import (
     State,
 )
 from jitlang.codegen.library.marshal_python import (
-    DEVICES,
-    FLOAT_VALUE,
-    INT_FORM,
     LIST_ITEMS,
     PYTHON,
-    TENSORS,
     clear_error,
     decref,
     dict_get,
     dict_next,
     dict_size,
-    equal_objects,
     error_occurred,
-    float_value,
     get_attribute,
     incref,
-    int_as_float,
-    int_value,
-    is_subtype,
     iterator,
     iterator_next,
     list_item,
@@ -61,164 +52,29 @@ from jitlang.codegen.library.marshal_python import (
     tuple_item,
     tuple_size,
 )
-from jitlang.codegen.library.marshal_state import add, begin, block_of, find, finish, is_counted, overflow, release_at, type_of
-from jitlang.codegen.library.marshal_text import text_from
-from jitlang.codegen.library.memory import LARGEST, give_back
+from jitlang.codegen.library.marshal_scalars import read_bool, read_device, read_dtype, read_float, read_int, read_tensor, read_text
+from jitlang.codegen.library.marshal_state import add, begin, block_of, find, give_up, release_at, type_of
+from jitlang.codegen.library.memory import recycle
 from jitlang.codegen.library.strings import hash_of
 from jitlang.frontend.kernel import (
+    address,
     b1,
-    bitcast,
     call_pointer,
     cast,
+    f64,
     function_pointer,
     i32,
     i64,
     kernel,
-    likely,
     local,
     memset,
     null,
     ptr,
-    size_of,
     sizeof,
     u8,
-    u32,
 )
-from jitlang.types import BOOL as BOOL_TYPE, F64, FLOAT as FLOAT_TYPE, I64, NONE as NONE_TYPE
-
-EQUAL = 2  # Py_EQ
-WORD, DOUBLE, ADDRESS = 8, 8, 8
-
-
-# ---- numbers --------------------------------------------------------------------------------------------------------
-
-
-@kernel(inline="never")
-def long_int(object: ptr[u8], to: ptr[i64]) -> i64:
-    """The value of an int of any size."""
-    excess = local(i32, 1)
-    value = int_value(object, excess)
-    if excess[0] != 0:
-        overflow()
-        return FAILED
-    to[0] = value
-    return DONE
-
-
-@kernel(inline="always")
-def read_int(object: ptr[u8], lenient: i64, to: ptr[i64]) -> i64:
-    """An int; where it is lenient a bool or an instance of a subclass too."""
-    if not likely(type_of(object) == PYTHON.int):
-        if lenient == 0 or is_subtype(type_of(object), PYTHON.int) == 0:
-            return MISFIT
-    if INT_FORM == 1:
-        digits = cast(ptr[i64], object)[2]
-        if likely(digits == 1):
-            to[0] = i64(cast(ptr[u32], object)[6])
-            return DONE
-        if digits == -1:
-            to[0] = 0 - i64(cast(ptr[u32], object)[6])
-            return DONE
-    elif INT_FORM == 2:
-        tag = cast(ptr[i64], object)[2]
-        if likely(tag >> 3 <= 1):
-            to[0] = i64(cast(ptr[u32], object)[6]) * (1 - (tag & 3))
-            return DONE
-    return long_int(object, to)
-
-
-@kernel(inline="never")
-def other_float(object: ptr[u8], to: ptr[f64]) -> i64:
-    """A number that stands for a float: an instance of a subclass of float, an int."""
-    if is_subtype(type_of(object), PYTHON.float) != 0:
-        to[0] = float_value(object)
-        return DONE
-    if is_subtype(type_of(object), PYTHON.int) == 0:
-        return MISFIT
-    value = int_as_float(object)
-    to[0] = value
-    if value == -1.0:
-        if error_occurred() != null(ptr[u8]):
-            return FAILED
-    return DONE
-
-
-@kernel(inline="always")
-def read_float(object: ptr[u8], lenient: i64, to: ptr[f64]) -> i64:
-    """A float."""
-    if likely(type_of(object) == PYTHON.float):
-        if FLOAT_VALUE != 0:
-            to[0] = cast(ptr[f64], object)[2]
-        else:
-            to[0] = float_value(object)
-        return DONE
-    if lenient == 0:
-        return MISFIT
-    return other_float(object, to)
-
-
-@kernel(inline="always")
-def read_bool(object: ptr[u8], to: ptr[u8]) -> i64:
-    """A bool."""
-    if object == PYTHON.true:
-        to[0] = u8(1)
-        return DONE
-    to[0] = u8(0)
-    return DONE if object == PYTHON.false else MISFIT
-
-
-@kernel
-def read_text(object: ptr[u8], lenient: i64, to: ptr[ptr[u8]]) -> i64:
-    """A string."""
-    if not likely(type_of(object) == PYTHON.str):
-        if lenient == 0 or is_subtype(type_of(object), PYTHON.str) == 0:
-            return MISFIT
-    made = text_from(object)
-    to[0] = cast(ptr[u8], made)
-    return FAILED if made == null(ptr[Str]) else DONE
-
-
-@kernel
-def read_tensor(object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8]]) -> i64:
-    """A tensor of the plan's dtype and rank."""
-    if not likely(type_of(object) == TENSORS.type):
-        if is_subtype(type_of(object), TENSORS.type) == 0:
-            return MISFIT
-    v = cast(ptr[ptr[u8]], object + TENSORS.at)[0]
-    if plan.dtype >= 0 and cast(ptr[i64], v + TENSORS.dtype)[0] != plan.dtype:
-        return MISFIT
-    if plan.rank >= 0 and cast(ptr[i64], v + TENSORS.rank)[0] != plan.rank:
-        return MISFIT
-    call_pointer(None, TENSORS.retain, v)
-    to[0] = v
-    return DONE
-
-
-@kernel
-def read_dtype(object: ptr[u8], to: ptr[i64]) -> i64:
-    """A dtype, by its number."""
-    for code in range(16):
-        if PYTHON.dtypes[code] == object:
-            to[0] = code
-            return DONE
-    return MISFIT
-
-
-@kernel
-def read_device(object: ptr[u8], to: ptr[i64]) -> i64:
-    """A device, by its number."""
-    for number in range(DEVICES):
-        held = PYTHON.devices[number]
-        if held != null(ptr[u8]):
-            if type_of(held) == type_of(object):
-                same = equal_objects(held, object, EQUAL)
-                if same < 0:
-                    return FAILED
-                if same == 1:
-                    to[0] = number
-                    return DONE
-    return MISFIT
-
+from jitlang.types import BOOL as BOOL_TYPE
+from jitlang.types import FLOAT as FLOAT_TYPE
 
 # ---- containers -----------------------------------------------------------------------------------------------------
 
@@ -226,7 +82,7 @@ def read_device(object: ptr[u8], to: ptr[i64]) -> i64:
 @kernel
 def read_part(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
     """`read_any`, from inside it."""
-    return call_pointer(I64, function_pointer(read_any, ptr[State], ptr[u8], ptr[Plan], ptr[u8]), state, object, plan, to)
+    return call_pointer(i64, function_pointer(read_any, ptr[State], ptr[u8], ptr[Plan], ptr[u8]), state, object, plan, to)
 
 
 @kernel
@@ -306,7 +162,7 @@ def read_list(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u
     made.version = 0
     made.owner = address(object)
     if not add(state, object, cast(ptr[u8], made), plan, 0, True):
-        give_back(cast(ptr[u8], made))
+        recycle(cast(ptr[u8], made), sizeof(List))
         return FAILED
     if length > 0:
         made.data = block_of(length * plan.first.size)
@@ -321,13 +177,13 @@ def read_list(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u
             status = read_numbers(state, object, made, length, FLOAT)
         elif kind == BOOL:
             status = read_numbers(state, object, made, length, BOOL)
-        elif kind == STR and plan.first.nullable == 0:
+        elif kind == STR:
             status = read_texts(state, object, made, length)
         else:
             status = read_items(state, object, plan, made, length)
         if status != DONE:
             return status
-    made.references = 2
+    made.references = made.references + 1  # the first is the entry's
     to[0] = cast(ptr[u8], made)
     return DONE
 
@@ -339,7 +195,7 @@ def hash_key(plan: ptr[Plan], at: ptr[u8]) -> i64:
     if kind == OBJECT:
         return values.hash_word(cast(ptr[i64], at)[0])
     if plan.native != null(ptr[u8]):
-        return call_pointer(I64, plan.native, at)
+        return call_pointer(i64, plan.native, at)
     if kind == STR:
         return hash_of(cast(ptr[ptr[Str]], at)[0])
     if kind == FLOAT:
@@ -355,9 +211,11 @@ def hash_key(plan: ptr[Plan], at: ptr[u8]) -> i64:
 def new_table(d: ptr[Dict], room: i64, plan: ptr[Plan]) -> b1:
     """Room for that many keys in a new dict; False with MemoryError set where there is no memory."""
     slots = i64(SMALLEST)
-    while (slots >> 1) + (slots >> 3) < room:
+    shift = i64(63 - SMALLEST_BITS)
+    while slots >> 1 < room:
         slots = slots * 2
-    capacity = (slots >> 1) + (slots >> 3)
+        shift -= 1
+    capacity = slots >> 1
     bytes = capacity * plan.entry
     block = block_of(bytes + slots * 4)
     if block == null(ptr[u8]):
@@ -366,6 +224,7 @@ def new_table(d: ptr[Dict], room: i64, plan: ptr[Plan]) -> b1:
     d.index = cast(ptr[i32], block + bytes)
     memset(block + bytes, 255, slots * 4)
     d.mask = slots - 1
+    d.shift = shift
     d.capacity = capacity
     return True
 
@@ -377,7 +236,7 @@ def add_key(d: ptr[Dict], plan: ptr[Plan]) -> None:
     e = d.entries + n * plan.entry
     hash = hash_key(plan.first, e + plan.offset)
     cast(ptr[i64], e)[0] = hash
-    at = hash & d.mask
+    at = hash >> d.shift
     while d.index[at] >= 0:
         at = (at + 1) & d.mask
     d.index[at] = i32(n)
@@ -396,7 +255,7 @@ def begin_dict(state: ptr[State], object: ptr[u8], plan: ptr[Plan], room: i64) -
     made.references = 1
     made.owner = address(object)
     if not add(state, object, cast(ptr[u8], made), plan, 0, True):
-        give_back(cast(ptr[u8], made))
+        recycle(cast(ptr[u8], made), sizeof(Dict))
         return null(ptr[Dict])
     if room > 0:
         if not new_table(made, room, plan):
@@ -441,7 +300,7 @@ def read_dict(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u
         decref(v)
         if status != DONE:
             return status
-    made.references = 2
+    made.references = made.references + 1  # the first is the entry's
     to[0] = cast(ptr[u8], made)
     return DONE
 
@@ -473,7 +332,7 @@ def read_set(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8
         return status
     if error_occurred() != null(ptr[u8]):
         return FAILED
-    made.references = 2
+    made.references = made.references + 1  # the first is the entry's
     to[0] = cast(ptr[u8], made)
     return DONE
 
@@ -563,7 +422,7 @@ def read_object(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr
     made.owner = address(object)
     made.type = info
     if not add(state, object, cast(ptr[u8], made), plan, 0, True):
-        give_back(cast(ptr[u8], made))
+        recycle(cast(ptr[u8], made), info.bytes)
         return FAILED
     held = null(ptr[u8])
     if plan.module != 0:
@@ -605,26 +464,9 @@ def read_container(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[
 
 
 @kernel
-def read_any(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
-    """One value."""
+def read_plain(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
+    """A value that holds no others."""
     kind = plan.kind
-    if plan.nullable != 0:
-        if object == PYTHON.none:
-            cast(ptr[ptr[u8]], to)[0] = null(ptr[u8])
-            return DONE
-    if kind >= LIST:
-        if kind == TUPLE:
-            wanted = PYTHON.tuple
-            if plan.python != null(ptr[u8]):
-                wanted = cast(ptr[ptr[u8]], plan.python)[0]
-            return read_tuple(state, object, plan, to) if type_of(object) == wanted else MISFIT
-        if kind == OPTIONAL:
-            memset(to, 0, plan.size)
-            if object == PYTHON.none:
-                return DONE
-            to[0] = u8(1)
-            return read_part(state, object, plan.first, to + plan.offset)
-        return read_container(state, object, plan, cast(ptr[ptr[u8]], to))
     if kind == INT:
         return read_int(object, state.lenient, cast(ptr[i64], to))
     if kind == FLOAT:
@@ -643,13 +485,32 @@ def read_any(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -
     return read_device(object, cast(ptr[i64], to))
 
 
-@kernel(extern=True)
-def read(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
-    """One value of a call."""
-    return read_any(state, object, plan, to)
+@kernel
+def read_any(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
+    """One value."""
+    kind = plan.kind
+    if kind >= LIST:
+        if kind == NULLABLE:
+            if object == PYTHON.none:
+                cast(ptr[ptr[u8]], to)[0] = null(ptr[u8])
+                return DONE
+            return read_part(state, object, plan.first, to)
+        if kind == TUPLE:
+            wanted = PYTHON.tuple
+            if plan.python != null(ptr[u8]):
+                wanted = cast(ptr[ptr[u8]], plan.python)[0]
+            return read_tuple(state, object, plan, to) if type_of(object) == wanted else MISFIT
+        if kind == OPTIONAL:
+            memset(to, 0, plan.size)
+            if object == PYTHON.none:
+                return DONE
+            to[0] = u8(1)
+            return read_part(state, object, plan.first, to + plan.offset)
+        return read_container(state, object, plan, cast(ptr[ptr[u8]], to))
+    return read_plain(state, object, plan, to)
 
 
-@kernel(extern=True)
+@kernel
 def read_alone(object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
     """One value that has nothing to do with any other; what it is copied from does not see changes."""
     state = local(State, 1)
@@ -663,6 +524,13 @@ def read_alone(object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
             cast(ptr[Object], e.native).owner = 0
         else:
             cast(ptr[Dict], e.native).owner = 0
-    keep = status == DONE
-    end_alone(state, keep)
+    give_up(state, status != DONE)
     return status
+
+
+@kernel(extern=True)
+def read(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
+    """One value of a call; without a state, one on its own, which is copied: changes are not written back."""
+    if state == null(ptr[State]):
+        return read_alone(object, plan, to)
+    return read_any(state, object, plan, to)

@@ -7,10 +7,11 @@ by a null pointer or a status, so that the caller can undo what it has done.
 from __future__ import annotations
 
 from jitlang.codegen.library import values
-from jitlang.codegen.library.layout import Dict, List
-from jitlang.codegen.library.marshal_layout import DICT, ENTRY_BYTES, LIST, OBJECT, OPTIONAL, ROOM, SET, STR, TENSOR, TUPLE, Entry, Part, Plan, State
+from jitlang.codegen.library.layout import Dict, List, Str
+from jitlang.codegen.library.marshal_layout import DICT, ENTRY_BYTES, LIST, NULLABLE, OBJECT, OPTIONAL, ROOM, SET, STR, TENSOR, TUPLE, Entry, Part, Plan, State
 from jitlang.codegen.library.marshal_python import PYTHON, TENSORS, decref, incref, no_memory, set_string
-from jitlang.codegen.library.memory import COUNTERS, give_back, malloc
+from jitlang.codegen.library.memory import CLASSES, COUNTERS, FREE, is_owner, malloc, recycle
+from jitlang.codegen.library.strings import HEAD, block_bytes
 from jitlang.frontend.kernel import (
     addr,
     address,
@@ -28,22 +29,32 @@ from jitlang.frontend.kernel import (
     memset,
     null,
     ptr,
+    sizeof,
     u8,
+    u64,
     unlikely,
 )
 from jitlang.types import VOID
-
 
 # ---- memory and errors ----------------------------------------------------------------------------------------------
 
 
 @kernel
 def block_of(size: i64) -> ptr[u8]:
-    """A block of memory, or null with MemoryError set."""
-    block = malloc(size)
-    if unlikely(block == null(ptr[u8])):
-        no_memory()
-    elif unlikely(COUNTERS.on != 0):
+    """A block of memory, or null with MemoryError set: `memory.allocate` for those who undo what they have done."""
+    number = (size + 15) >> 4
+    block = null(ptr[u8])
+    if number < CLASSES and is_owner():
+        block = FREE.heads[number]
+    if likely(block != null(ptr[u8])):
+        FREE.heads[number] = cast(ptr[ptr[u8]], block)[0]
+        FREE.counts[number] = FREE.counts[number] - 1
+    else:
+        block = malloc((size + 15) & -16)
+        if unlikely(block == null(ptr[u8])):
+            no_memory()
+            return block
+    if unlikely(COUNTERS.on != 0):
         atomic_add(addr(COUNTERS.live), 1)
     return block
 
@@ -63,14 +74,33 @@ def type_of(object: ptr[u8]) -> ptr[u8]:
 # ---- references -----------------------------------------------------------------------------------------------------
 
 
-@kernel
-def retain_pointer(v: ptr[u8], plan: ptr[Plan]) -> None:
-    """One more reference to what a plan of pointers is of; null is none."""
-    if v != null(ptr[u8]):
-        if plan.kind == TENSOR:
-            call_pointer(VOID, TENSORS.retain, v)
-        else:
-            cast(ptr[i64], v)[0] = cast(ptr[i64], v)[0] + 1
+@kernel(inline="never")
+def destroy(v: ptr[u8], plan: ptr[Plan]) -> None:
+    """Frees a string, container or object, and gives up the references in it."""
+    again = function_pointer(release_at, ptr[Plan], ptr[u8])
+    kind = plan.kind
+    if kind == OBJECT:
+        values.destroy_object(v)
+    elif kind == LIST:
+        items = cast(ptr[List], v)
+        if is_counted(plan.first):
+            for i in range(items.length):
+                call_pointer(VOID, again, plan.first, items.data + i * plan.first.size)
+        recycle(items.data, items.capacity * plan.first.size)
+        recycle(v, sizeof(List))
+    elif kind == DICT or kind == SET:
+        d = cast(ptr[Dict], v)
+        for n in range(d.used):
+            e = d.entries + n * plan.entry
+            if cast(ptr[i64], e)[0] != -1:
+                call_pointer(VOID, again, plan.first, e + plan.offset)
+                if kind == DICT:
+                    call_pointer(VOID, again, plan.second, e + plan.second_offset)
+        recycle(d.entries, d.capacity * plan.entry + (d.mask + 1) * 4)
+        recycle(v, sizeof(Dict))
+    else:
+        text = cast(ptr[Str], v)
+        recycle(v, block_bytes(HEAD + text.length * text.kind))
 
 
 @kernel
@@ -88,34 +118,15 @@ def release_at(plan: ptr[Plan], at: ptr[u8]) -> None:
     elif kind == STR or kind >= TENSOR:
         v = cast(ptr[ptr[u8]], at)[0]
         if v != null(ptr[u8]):
-            if kind == TENSOR:
+            if kind == NULLABLE:
+                call_pointer(VOID, again, plan.first, at)
+            elif kind == TENSOR:
                 call_pointer(VOID, TENSORS.release, v)
             else:
                 left = cast(ptr[i64], v)[0] - 1
                 cast(ptr[i64], v)[0] = left
                 if left == 0:
-                    if kind == LIST:
-                        items = cast(ptr[List], v)
-                        size = plan.first.size
-                        if is_counted(plan.first):
-                            for i in range(items.length):
-                                call_pointer(VOID, again, plan.first, items.data + i * size)
-                        give_back(items.data)
-                        give_back(v)
-                    elif kind == DICT or kind == SET:
-                        d = cast(ptr[Dict], v)
-                        for n in range(d.used):
-                            e = d.entries + n * plan.entry
-                            if cast(ptr[i64], e)[0] != -1:
-                                call_pointer(VOID, again, plan.first, e + plan.offset)
-                                if kind == DICT:
-                                    call_pointer(VOID, again, plan.second, e + plan.second_offset)
-                        give_back(d.entries)
-                        give_back(v)
-                    elif kind == OBJECT:
-                        values.destroy_object(v)
-                    else:
-                        give_back(v)
+                    destroy(v, plan)
 
 
 @kernel
@@ -148,7 +159,7 @@ def entry_at(state: ptr[State], n: i64) -> ptr[Entry]:
 @kernel
 def spread(object: ptr[u8]) -> i64:
     """The hash of an address."""
-    return values.hash_word(address(object))
+    return i64((u64(address(object)) * 0x9E3779B97F4A7C15) >> 24)
 
 
 @kernel
@@ -189,7 +200,7 @@ def grow(state: ptr[State], hashed: b1) -> b1:
         return False
     memcpy(cast(ptr[u8], made), cast(ptr[u8], state.entries), state.count * ENTRY_BYTES)
     if state.entries != cast(ptr[Entry], state.room):
-        give_back(cast(ptr[u8], state.entries))
+        recycle(cast(ptr[u8], state.entries), state.capacity * ENTRY_BYTES)
     state.entries = made
     state.capacity = capacity
     if hashed:
@@ -198,7 +209,7 @@ def grow(state: ptr[State], hashed: b1) -> b1:
             return False
         memset(cast(ptr[u8], table), 255, capacity * 8)
         if state.table != null(ptr[i32]):
-            give_back(cast(ptr[u8], state.table))
+            recycle(cast(ptr[u8], state.table), (state.mask + 1) * 4)
         state.table = table
         state.mask = capacity * 2 - 1
         for n in range(state.count):
@@ -237,13 +248,14 @@ def forget_attributes(e: ptr[Entry]) -> None:
         memset(v + part.offset, 0, part.plan.size)
 
 
-@kernel(extern=True)
-def finish(state: ptr[State]) -> None:
-    """Gives up all entries; the natives end with the call."""
-    for n in range(state.read):
-        e = state.entries + n
-        if e.plan.cyclic != 0:
-            forget_attributes(e)
+@kernel
+def give_up(state: ptr[State], forget: b1) -> None:
+    """Gives up all entries; `forget`: the natives end here, cycles too."""
+    if forget:
+        for n in range(state.read):
+            e = state.entries + n
+            if e.plan.cyclic != 0:
+                forget_attributes(e)
     slot = local(ptr[u8], 1)
     for n in range(state.count):
         e = state.entries + n
@@ -252,8 +264,6 @@ def finish(state: ptr[State]) -> None:
             release_at(e.plan, cast(ptr[u8], slot))
         decref(e.object)
     if state.entries != cast(ptr[Entry], state.room):
-        give_back(cast(ptr[u8], state.entries))
+        recycle(cast(ptr[u8], state.entries), state.capacity * ENTRY_BYTES)
     if state.table != null(ptr[i32]):
-        give_back(cast(ptr[u8], state.table))
-
-
+        recycle(cast(ptr[u8], state.table), (state.mask + 1) * 4)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from jitlang.codegen.library.layout import Str
 from jitlang.codegen.library.marshal_python import TEXT_ASCII, TEXT_WIDE, new_text, text_codes, text_length
 from jitlang.codegen.library.marshal_state import block_of
-from jitlang.codegen.library.memory import give_back
-from jitlang.codegen.library.strings import EMPTY, HEAD, block_bytes, chars, copy, memcmp, small, widest
+from jitlang.codegen.library.memory import recycle
+from jitlang.codegen.library.strings import EMPTY, HEAD, block_bytes, chars, copy, memcmp, seal, small, widest
 from jitlang.frontend.kernel import b1, cast, i32, i64, kernel, likely, memcpy, null, ptr, select, u8, u32
 
 
@@ -22,6 +22,7 @@ def blank(kind: i64, length: i64) -> ptr[Str]:
         made.hash = -1
         made.length = length
         made.kind = kind
+        seal(made)
     return made
 
 
@@ -48,7 +49,7 @@ def widened_text(object: ptr[u8], length: i64) -> ptr[Str]:
         made = blank(kind, length)
         if made != null(ptr[Str]):
             copy(chars(made), kind, 0, codes, 4, 0, length)
-    give_back(codes)
+    recycle(codes, length * 4)
     return made
 
 

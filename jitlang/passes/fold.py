@@ -21,6 +21,7 @@ from jitlang.ir.rows import row_or_none
 from jitlang.passes.blocks import carried_inputs, splice, substitute
 from jitlang.passes.budget import Budget
 from jitlang.registry import PURE, RANDOM
+from jitlang.types import TupleType
 
 # A folded string or tuple is not made longer than this, an argument that may say how long a result gets not larger.
 MAX_LENGTH = 4096
@@ -100,7 +101,8 @@ def _fold_constants(node: Node, budget: Budget) -> None:
 
 def _evaluate(node: Node, arguments: list[Any]) -> tuple[bool, Any]:
     if node.kind == "prim::Tuple":
-        return True, tuple(arguments)
+        # A constant is a plain tuple, a NamedTuple an object of its class.
+        return not (isinstance(node.output.type, TupleType) and node.output.type.name), tuple(arguments)
     row = row_or_none(node)
     if row is None or row.python is None or not row.has(PURE) or row.has(RANDOM) or node.kind in _PER_PROCESS or _may_be_large(arguments):
         return False, None

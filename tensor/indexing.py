@@ -45,7 +45,10 @@ def _as_tensor(value: Any) -> Any:
 
 
 def _is_whole_number(part: Any) -> bool:
-    return not isinstance(part, bool | Tensor) and hasattr(part, "__index__")
+    if isinstance(part, Tensor):
+        # A single integer selects, as a Python int does; of a view, not of a copy.
+        return part.ndim == 0 and part.dtype.kind in "iu" and part.dtype.name != "uint8"
+    return not isinstance(part, bool) and hasattr(part, "__index__")
 
 
 def _slice(tensor: Any, dim: int, part: slice) -> Any:

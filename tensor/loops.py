@@ -39,6 +39,8 @@ class Loop:
     def __init__(self, name: str, make: Maker, table: Any = LoopTable) -> None:
         self.name = name
         self.make = make
+        if any(loop.name == name for loop in _loops):
+            raise ValueError(f"two operators have loops called {name}")
         self.table = shared(f"jl.loop.{name}", table)
         _loops.append(self)
 

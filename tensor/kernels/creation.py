@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from jitlang.codegen.library.layout import List
-from jitlang.frontend.kernel import cast, ceil, check, f32, f64, fail, get, has, i64, kernel, local, memset, ptr, typeof, u8
-from jitlang.tensor.kernels.pointwise import copy_into, writing
-from jitlang.tensor.kernels.scalars import as_int, number, store_float, store_int
+from jitlang.frontend.kernel import cast, ceil, check, f32, f64, fail, get, has, i64, kernel, local, memset, ptr, text, typeof, u8
+from jitlang.tensor.kernels.pointwise import copy_into, dtype_text, writing
+from jitlang.tensor.kernels.scalars import as_int, load_float, number, store_float, store_int
 from jitlang.tensor.kernels.tensors import empty, empty_as, empty_strided, retain
-from jitlang.tensor.layout import CONTIGUOUS, FLOAT32, INT64, TensorImpl
+from jitlang.tensor.layout import CONTIGUOUS, FLOAT32, INT32, INT64, UINT8, TensorImpl
 from jitlang.tensor.promotion import is_float, item_bytes
 
 Tensor = ptr[TensorImpl]
@@ -84,11 +84,24 @@ def empty_in_order(t: Tensor, order: ptr[i64], dtype: i64) -> Tensor:
     return empty_strided(t.rank, t.sizes, strides, dtype)
 
 
+@kernel(extern=True)
+def check_fits(dtype: i64, value: Tensor) -> None:
+    """Refuses a single value that an integer dtype does not hold; fractions are cut, and uint8 takes negative numbers."""
+    if dtype == INT32 or dtype == UINT8:
+        limit = 2147483648.0 if dtype == INT32 else 256.0
+        x = load_float(value.data, value.dtype)
+        if not (x < limit and x > -limit - (1.0 if dtype == INT32 else 0.0)):
+            fail("RuntimeError", "value cannot be converted to type {} without overflow", text(dtype_text(dtype)))
+
+
 @kernel
 def fill(t: Tensor, value: Any) -> Tensor:
     """Fills a tensor that a script sees; returns it, retained."""
+    slot, room = local(TensorImpl, 1), local(f64, 1)
+    x = number(slot, cast(ptr[u8], room), value)
+    check_fits(t.dtype, x)
     writing(t)
-    filled(t, value)
+    copy_into(t, x)
     retain(t)
     return t
 

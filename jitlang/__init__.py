@@ -17,7 +17,7 @@ Tensor operators (`jl.sin`, `jl.cat`, …) are attributes of this module, made w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jitlang.operators  # noqa: F401  registers the operators of Python's own types
 from jitlang.errors import ArchiveError, CompileError, JitlangError
@@ -60,6 +60,18 @@ __all__ = [
     "tensor",
     "wait_for_compilation",
 ]
+
+if TYPE_CHECKING:  # the names that `__getattr__` finds, for editors and type checkers
+    from jitlang import nn as nn
+    from jitlang.native.threads import get_num_threads as get_num_threads
+    from jitlang.native.threads import set_num_threads as set_num_threads
+    from jitlang.runtime.module import ScriptModule as ScriptModule
+    from jitlang.runtime.module import export as export
+    from jitlang.runtime.script import script as script
+    from jitlang.runtime.status import status as status
+    from jitlang.runtime.status import wait_for_compilation as wait_for_compilation
+    from jitlang.serialization.models import load as load
+    from jitlang.serialization.models import save as save
 
 _LAZY = {"nn": "jitlang.nn", "jit": "jitlang.jit"}
 _LAZY_NAMES = {

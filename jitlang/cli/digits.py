@@ -9,6 +9,13 @@ from jitlang import Tensor
 class DigitReader(jl.nn.Module):
     """Two layers, from 64 pixels to a score for each digit. Learns by gradient descent with momentum; the gradients are written by hand."""
 
+    w1: Tensor
+    b1: Tensor
+    w2: Tensor
+    b2: Tensor
+    v1: Tensor
+    v2: Tensor
+
     def __init__(self, hidden: int = 64) -> None:
         super().__init__()
         self.w1 = jl.nn.Parameter(jl.randn([64, hidden]) * 0.18)

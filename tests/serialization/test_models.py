@@ -32,7 +32,7 @@ def fib(n: int) -> int:
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
-def total(values):  # type: ignore[no-untyped-def]
+def total(values):
     result = values[0]
     for i in range(1, len(values)):
         result = result + values[i]
@@ -109,7 +109,8 @@ def through(obj: Any) -> Any:
 
 def test_a_function_with_its_defaults() -> None:
     f = through(scaled)
-    for args, kwargs in [((2.0,), {}), ((2.0, 5), {}), ((2.0,), {"by": 4, "name": "x"}), ((), {"x": 1.5, "note": "!"}), ((2,), {})]:
+    cases: List[Tuple[Any, Any]] = [((2.0,), {}), ((2.0, 5), {}), ((2.0,), {"by": 4, "name": "x"}), ((), {"x": 1.5, "note": "!"}), ((2,), {})]
+    for args, kwargs in cases:
         assert f(*args, **kwargs) == scaled(*args, **kwargs)
     (point,) = read_archive(io.BytesIO(saved(scaled))).entry_points
     assert str(point) == "scaled(x: float, by: int = 2, *, name: str = 'ü', note: Optional[str] = None) -> Tuple[float, str]" and point.doc == "Scales x."

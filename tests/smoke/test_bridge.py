@@ -118,7 +118,7 @@ def test_tensors_and_buffers() -> None:
 
 
 def test_tensors_in_scripts(tier: str) -> None:
-    def scaled(x, factor: float):  # type: ignore[no-untyped-def]
+    def scaled(x, factor: float):
         return (x * factor + 1.0).sum()
 
     f = jl.script(scaled)

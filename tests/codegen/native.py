@@ -14,9 +14,10 @@ from jitlang.codegen.library import memory
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.module import UNIT
 from jitlang.codegen.script import conversion
-from jitlang.codegen.script.program import MANAGED, lower_program, symbol_of
-from jitlang.ir.graph import Graph, Node, Program
+from jitlang.codegen.script.managed import MANAGED
+from jitlang.codegen.script.program import lower_program, symbol_of
 from jitlang.grammar.types import parse_type
+from jitlang.ir.graph import Graph, Node, Program
 from jitlang.ir.reader import parse_program
 from jitlang.ir.rows import bind
 from jitlang.native import context, engine

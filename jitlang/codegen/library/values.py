@@ -315,30 +315,29 @@ def equal(a, b, t) -> b1:
     """a == b for two values of type t."""
     if t == STR:
         return strings.equal(cast(ptr[Str], a), cast(ptr[Str], b))
-    elif t == NONE:
+    if t == NONE:
         return b1(True)
-    elif is_tuple(t):
+    if is_tuple(t):
         return equal_parts(a, b, t)
-    elif is_list(t):
+    if is_list(t):
         return equal_lists(cast(ptr[List], a), cast(ptr[List], b), t.element)
-    elif is_flagged(t):
+    if is_flagged(t):
         if has(a) != has(b):
             return False
         return not has(a) or equal(get(a), get(b), bare(t))
-    elif is_optional(t):
+    if is_optional(t):
         if a == null(ptr[u8]) or b == null(ptr[u8]):
             return a == b
         return equal(a, b, bare(t))
-    elif is_dict(t):
+    if is_dict(t):
         return dict_equal()(cast(ptr[Dict], a), cast(ptr[Dict], b), t)
-    else:
-        return a == b
+    return a == b
 
 
 @kernel
 def equal_parts(a, b, t) -> b1:
     """a == b for two tuples."""
-    for i, e in unrolled(parts(t)):
+    for i, e in unrolled(parts(t)):  # noqa: SIM110
         if not equal(a[i], b[i], e):
             return False
     return True
@@ -351,7 +350,7 @@ def equal_lists(a: ptr[List], b: ptr[List], e) -> b1:
         return True
     if a.length != b.length:
         return False
-    for i in range(a.length):
+    for i in range(a.length):  # noqa: SIM110
         if not equal(cast(ptr[slot(e)], a.data)[i], cast(ptr[slot(e)], b.data)[i], e):
             return False
     return True
@@ -380,12 +379,11 @@ def relation(a, b, op) -> b1:
     """a op b for two numbers; `op` is static."""
     if op == "lt":
         return a < b
-    elif op == "le":
+    if op == "le":
         return a <= b
-    elif op == "gt":
+    if op == "gt":
         return a > b
-    else:
-        return a >= b
+    return a >= b
 
 
 @kernel
@@ -393,12 +391,11 @@ def ordered(a, b, t, op) -> b1:
     """``a op b`` for two values of type t; `op` is lt, le, gt or ge."""
     if t == STR:
         return relation(strings.compare(cast(ptr[Str], a), cast(ptr[Str], b)), i64(0), op)
-    elif is_tuple(t):
+    if is_tuple(t):
         return ordered_parts(a, b, t, op)
-    elif is_list(t):
+    if is_list(t):
         return ordered_lists(cast(ptr[List], a), cast(ptr[List], b), t.element, op)
-    else:
-        return relation(a, b, op)
+    return relation(a, b, op)
 
 
 @kernel
@@ -443,23 +440,22 @@ def hash_of(v, t) -> i64:
     """The hash of a value, not negative; equal values of the type have the same."""
     if t == STR:
         return strings.hash_of(cast(ptr[Str], v))
-    elif t == FLOAT:
+    if t == FLOAT:
         bits = bitcast(i64, v + f64(0))  # -0.0 + 0.0 is 0.0
         return hash_word(bits ^ (bits >> 32))
-    elif t == BOOL:
+    if t == BOOL:
         return hash_word(i64(v))
-    elif t == NONE:
+    if t == NONE:
         return i64(1)
-    elif is_tuple(t):
+    if is_tuple(t):
         return hash_parts(v, t)
-    elif is_flagged(t):
+    if is_flagged(t):
         return hash_of(get(v), bare(t)) if has(v) else i64(1)
-    elif is_optional(t):
+    if is_optional(t):
         return i64(1) if v == null(ptr[u8]) else hash_of(v, bare(t))
-    elif is_word(t):
+    if is_word(t):
         return hash_word(v)
-    else:
-        return hash_word(address(v))
+    return hash_word(address(v))
 
 
 @kernel
@@ -476,21 +472,18 @@ def truth(v, t) -> b1:
     """bool(v)."""
     if t == BOOL:
         return v
-    elif t == NONE:
+    if t == NONE:
         return b1(False)
-    elif is_flagged(t):
+    if is_flagged(t):
         return has(v) and truth(get(v), bare(t))
-    elif is_optional(t):
+    if is_optional(t):
         return v != null(ptr[u8]) and truth(v, bare(t))
-    elif t == STR:
+    if t == STR:
         return cast(ptr[Str], v).length != 0
-    elif is_list(t) or is_dict(t):
+    if is_list(t) or is_dict(t):
         return cast(ptr[List], v).length != 0  # a Dict has its length at the same place
-    elif is_tuple(t):
+    if is_tuple(t):
         return b1(len(t.elements) != 0)
-    elif is_class(t):
+    if is_class(t):
         return b1(True)
-    else:
-        return v != 0
-
-
+    return v != 0

@@ -19,6 +19,8 @@ from jitlang.frontend.kernel import Kernel, offset_of
 from jitlang.ir.graph import Node
 from jitlang.types import INT, ListType, Type
 
+_LIST: Any = List
+
 
 def element_of(type: Type) -> Type:
     """The element type of a list type."""
@@ -42,7 +44,7 @@ def tag(b: FunctionBuilder, name: str) -> str:
 
 def list_field(b: FunctionBuilder, list: str, name: str) -> str:
     """The address of a field of a list."""
-    return b.op(f"getelementptr inbounds i8, ptr {list}, i64 {offset_of(List, name)}")
+    return b.op(f"getelementptr inbounds i8, ptr {list}, i64 {offset_of(_LIST, name)}")
 
 
 def length_of(b: FunctionBuilder, list: str) -> str:
@@ -223,17 +225,10 @@ NATIVE["range_list"] = lambda b, node: call_inputs(b, node, lists.of_range, INT)
 NATIVE["range_length"] = lambda b, node: call_inputs(b, node, lists.range_length)
 
 
-def _ordered_row(kernel: Kernel, *statics: Any) -> Callable[[FunctionBuilder, Node], str]:
-    def entry(b: FunctionBuilder, node: Node) -> str:
-        return call_inputs(b, node, kernel, element_of(node.inputs[0].type), *statics)
-
-    return entry
-
-
-NATIVE["min.list"] = _ordered_row(lists.extremum, "lt")
-NATIVE["max.list"] = _ordered_row(lists.extremum, "gt")
-NATIVE["sort"] = _ordered_row(sorting.sort)
-NATIVE["sorted"] = _ordered_row(sorting.sorted_copy)
+NATIVE["min.list"] = _by_element(lists.extremum, "lt")
+NATIVE["max.list"] = _by_element(lists.extremum, "gt")
+NATIVE["sort"] = _by_element(sorting.sort)
+NATIVE["sorted"] = _by_element(sorting.sorted_copy)
 
 
 @native("sorted_by")
@@ -257,12 +252,3 @@ def compare(b: FunctionBuilder, node: Node) -> str:
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     for _kind in ("list", "any", "str"):
         NATIVE[f"{_name}.{_kind}"] = compare
-
-
-def pointer_test(b: FunctionBuilder, operand: str, type: Type) -> str:
-    """Whether an optional value is None."""
-    if values.is_flagged(type):
-        return b.op(f"xor i1 {b.op(f'extractvalue {register_type(type)} {operand}, 0')}, true")
-    return b.op(f"icmp eq ptr {operand}, null")
-
-

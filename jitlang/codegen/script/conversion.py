@@ -7,6 +7,7 @@ In: an operand. Out: LLVM text, in functions of the module (one for each type, s
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from jitlang.codegen.function import FunctionBuilder
 from jitlang.codegen.kernels import reference
@@ -24,7 +25,8 @@ from jitlang.native.layouts import STR_DATA
 from jitlang.types import I64, INT, NONE, STR, U8, DictType, ListType, OptionalType, Pointer, TupleType, Type
 
 KIND, LENGTH = offset_of(STR_LAYOUT, "kind"), offset_of(STR_LAYOUT, "length")
-VERSION = "version"
+_DICT: Any = Dict
+VERSION = offset_of(_DICT, "version")
 _SITE = Node("py::call")  # stands for a node in functions that note no place of their own
 
 
@@ -428,5 +430,5 @@ def _unbox_dict(b: FunctionBuilder, type: DictType) -> None:
     invoke(b, None, dicts.put, [(type, made), (INT, found), (type.key, name), (INT, hash), (type.value, item)], type)
     b.jump(head)
     b.place(after)
-    b.do(f"store i64 0, ptr {b.op(f'getelementptr i8, ptr {made}, i64 {offset_of(Dict, VERSION)}')}")
+    b.do(f"store i64 0, ptr {b.op(f'getelementptr i8, ptr {made}, i64 {VERSION}')}")
     _result(b, "ptr", made)

@@ -16,7 +16,7 @@ from jitlang.codegen.script.managed import Operand, call_inputs, invoke
 from jitlang.codegen.script.rows import NATIVE, native
 from jitlang.frontend.kernel import Kernel
 from jitlang.ir.graph import Node
-from jitlang.types import BOOL, FLOAT, INT, STR, DictType, ListType, Type
+from jitlang.types import BOOL, FLOAT, INT, STR, Type
 
 
 def _inputs(b: FunctionBuilder, node: Node) -> list[Operand]:
@@ -195,5 +195,4 @@ for _name, _kernel in {
 
 @native("dict.pairs")
 def _pairs(b: FunctionBuilder, node: Node) -> str:
-    assert isinstance(node.inputs[0].type, ListType) and isinstance(node.output.type, DictType)
     return call_inputs(b, node, dicts.of_pairs, node.output.type)

@@ -16,7 +16,6 @@ from jitlang.ir.rows import row_of
 from jitlang.native import host
 from jitlang.types import Type
 
-
 # ---- the Python functions -----------------------------------------------------------------------------------------
 
 

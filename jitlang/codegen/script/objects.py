@@ -7,6 +7,7 @@ has, for each class that it makes instances of, a `ClassInfo` and the function t
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 from jitlang.codegen.function import FunctionBuilder, lowering
 from jitlang.codegen.library import memory, numbers, objects, values
@@ -20,7 +21,8 @@ from jitlang.frontend.kernel import offset_of
 from jitlang.ir.graph import Node
 from jitlang.types import FLOAT, INT, NONE, U8, ClassType, OptionalType, Pointer, TupleType, Type
 
-_VERSION = offset_of(Object, "version")
+_OBJECT: Any = Object
+_VERSION = offset_of(_OBJECT, "version")
 
 
 def layout(type: ClassType) -> tuple[dict[str, int], int]:

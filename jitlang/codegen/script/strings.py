@@ -17,7 +17,6 @@ from jitlang.ir.graph import Node
 from jitlang.types import BOOL, INT, STR
 
 
-
 def _kernel(kernel: Kernel, *more: Operand) -> Callable[[FunctionBuilder, Node], str]:
     """A row that is a kernel on its inputs and some constants."""
     return lambda b, node: invoke(b, node, kernel, [*((v.type, b.operand(v)) for v in node.inputs), *more])
@@ -119,5 +118,3 @@ for _name in ("isdigit", "isdecimal", "isnumeric"):
 def _chr(b: FunctionBuilder, node: Node) -> str:
     code = b.operand(node.inputs[0])
     return _or_host(b, node, b.op(f"icmp ult i64 {code}, {0x110000}"), lambda: invoke(b, node, strings.character, [(INT, code)]))
-
-

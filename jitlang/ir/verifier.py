@@ -25,7 +25,7 @@ from jitlang.ir.graph import Block, Graph, Node, Program, Value
 from jitlang.ir.kind_rules import CONTEXT_RULES, PLAIN_RULES, BrokenInvariant, fit
 from jitlang.ir.printer import print_nodes
 from jitlang.ir.rows import bind, find_row, fits
-from jitlang.types import ListType, TensorType, Type, is_subtype
+from jitlang.types import NONE, VOID, ListType, TensorType, Type, is_subtype
 
 _STRUCTURED = {"prim::If": 2, "prim::For": 1, "prim::While": 1, "prim::Region": 1}
 _LEAVES = {"prim::exit": ("prim::For", "prim::While", "prim::Region"), "prim::next": ("prim::For", "prim::While")}
@@ -140,7 +140,8 @@ class _Verifier:
         elif node.kind in CONTEXT_RULES:
             CONTEXT_RULES[node.kind](node, self.program)
         elif node.kind == "prim::return":
-            fit(8, "return", node.inputs, [self.graph.result])
+            # A kernel without result returns None.
+            fit(8, "return", node.inputs, [NONE if self.graph.result == VOID else self.graph.result])
         elif node.kind.startswith("prim::"):
             raise BrokenInvariant(9, f"there is no {node.kind}")
         elif node.kind.startswith(("py::", "aten::")):

@@ -212,3 +212,7 @@ def test_refined_tensors_are_allowed() -> None:
     graph = parse_graph("graph @f(%x: Tensor[float32, 2]) -> Tensor:\n  %y: Tensor = prim::Cast(%x)\n  %l: List[Tensor] = prim::List(%x, %y)\n  return(%x)\n")
     verify_graph(graph)
     assert graph.params[0].type != BOOL
+
+
+def test_a_kernel_without_result_returns_none() -> None:
+    verify_graph(parse_graph("graph @k(%p: ptr[f64], %i: i64) -> void:\n  %x: f64 = 1.0\n  ll::store(%p, %i, %x)\n  %n: None = None\n  return(%n)\n"))

@@ -25,6 +25,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import platform
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     import types
 
 HOST = "host"
+# LLVM ends the process over a name that PTX does not allow.
+_QUOTED = re.compile(r'@"([^"]*)"')
+_UNFIT = re.compile(r"[^A-Za-z0-9_$]")
 _lock = threading.RLock()
 _machines: dict[tuple[str, str, int], Any] = {}
 _kept: list[Any] = []
@@ -184,6 +188,8 @@ def compile_for(text: str, triple: str, cpu: str = "", *, level: int = 2, asm: b
         CodegenError: LLVM has no such target, or the text is no valid module.
         ValueError: `level` is not 0 to 3.
     """
+    if triple.startswith("nvptx"):
+        text = _QUOTED.sub(lambda match: f'@"{_UNFIT.sub(lambda c: f"_{ord(c[0]):x}_", match[1])}"', text)
     module, machine = _compiled(text, triple, cpu, level)
     if asm or triple.startswith("nvptx"):
         return str(machine.emit_assembly(module)).encode()

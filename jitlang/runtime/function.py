@@ -108,7 +108,7 @@ class _Methods:
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
-        return getattr(self.__wrapped__, "__doc__", None)
+        return getattr(self.callee, "doc", None) or getattr(self.__wrapped__, "__doc__", None)
 
 
 _state: dict[str, Any] = {}
@@ -120,6 +120,7 @@ def function_type() -> CallableType:
     if found is None:
         base = type("ScriptFunction", (_Methods,), {"__module__": "jitlang"})
         found = _state["type"] = callable_type(base)
+        found.type.__doc__ = _Methods.__dict__["__doc__"]  # CPython gives the native type a __doc__ of its own, None
         host.object_cell(DISPATCH_CELL, dispatch)
     return found
 

@@ -10,10 +10,11 @@ from jitlang.types import DEVICE, DTYPE, TENSOR, DType, Pointer, TensorType, Typ
 def install() -> None:
     """Tells the frontend and the code generator of tensors; called when this layer is imported."""
     from jitlang.codegen.kernels import address_of
+    from jitlang.codegen.library.marshal_python import set_device
     from jitlang.codegen.script import managed, marshal
     from jitlang.frontend import annotations
     from jitlang.frontend.kernel import offset_of
-    from jitlang.tensor.devices import Device
+    from jitlang.tensor.devices import CPU, Device
     from jitlang.tensor.handles import HANDLE, Tensor
     from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
     from jitlang.tensor.layout import TensorImpl
@@ -21,6 +22,7 @@ def install() -> None:
     managed.TENSOR.update(retain=retain_tensor, release=release_tensor)
     retain, release = (address_of(k.instance(Pointer(TensorImpl))) for k in (retain_tensor, release_tensor))
     marshal.install_tensors(HANDLE, retain=retain, release=release, dtype=offset_of(TensorImpl, "dtype"), rank=offset_of(TensorImpl, "rank"))
+    set_device(0, CPU)
     annotations.declare_type(Tensor, TENSOR, type_of_tensor)
     annotations.declare_type(DType, DTYPE)
     annotations.declare_type(Device, DEVICE, lambda _: DEVICE)

@@ -56,6 +56,7 @@ class OperatorCallee(Callee):
             error.where = None
             raise
         graph.result = result.type
+        graph.attributes["signature"] = (*(_passed("", "positional", k) for k in positional), *(_passed(n, "keyword", k) for n, k in named))
         emitter.emit("prim::return", (result,))
         emitter.finish()
         recompute_uses(graph)
@@ -80,6 +81,11 @@ def _argument(emitter: ScriptEmitter, graph: Graph, kind: Any) -> Value:
     if isinstance(kind, Type):
         return graph.block.add_param(kind)
     return emitter.constant(kind[1], NONE if kind[1] is None else STR)
+
+
+def _passed(name: str, how: str, kind: Any) -> tuple[Any, ...]:
+    """How an argument is passed, as `jitlang.codegen.script.entry` knows it."""
+    return (name, how) if isinstance(kind, Type) else (name, how, kind[1])
 
 
 def _key(given: Type | Static) -> Any:

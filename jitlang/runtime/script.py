@@ -19,7 +19,7 @@ from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
 from jitlang.runtime.function import Callee, Key, function_type, make_function
 from jitlang.schema import MISSING
-from jitlang.types import FLOAT, INT, STR, OptionalType, TensorType, Type
+from jitlang.types import FLOAT, INT, STR, OptionalType, TensorType, TupleType, Type
 
 
 class FunctionCallee(Callee):
@@ -53,7 +53,15 @@ class FunctionCallee(Callee):
             raise ScriptTypeError(f"argument '{parameter.name}' of {self.info.name}(): {error.message}", self.info.where) from None
 
     def program(self, key: Key) -> Program:
-        return compile_function(self.function, [Static(k.value) if isinstance(k, _StaticKey) else k for k in key], owner=self.owner)  # type: ignore[attr-defined]
+        kinds: list[Any] = list(key)  # type: ignore[call-overload]
+        given: list[Any] = []
+        for p, k in zip(self.info.parameters, kinds, strict=True):
+            given += k.elements if p.variadic and isinstance(k, TupleType) else [Static(k.value) if isinstance(k, _StaticKey) else k]
+        made = compile_function(self.function, given, owner=self.owner)
+        how = [_how(p, k) for p, k in zip(self.info.parameters, kinds, strict=True)]
+        if any(h != "any" for h in how):
+            made.main.attributes["signature"] = tuple(zip((p.name for p in self.info.parameters), how, strict=True))
+        return made
 
     def check(self) -> None:
         """Compiles for the annotated types, to report errors at decoration."""
@@ -68,6 +76,13 @@ class FunctionCallee(Callee):
             # What needs a tensor's dtype or rank is known at the first call only.
             if not any(isinstance(t, TensorType) for k in kinds if k is not None for t in k.walk()):
                 raise
+
+
+def _how(parameter: Parameter, kind: Any) -> str:
+    """How a parameter may be passed, as `jitlang.codegen.script.entry` knows it."""
+    if parameter.variadic or isinstance(kind, _StaticKey):
+        return "rest"
+    return "keyword" if parameter.keyword_only else "positional" if parameter.positional_only else "any"
 
 
 class _StaticKey:

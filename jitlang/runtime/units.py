@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import time
+from collections.abc import Callable
 from typing import Any
 
 from jitlang.codegen import kernels
@@ -23,7 +24,6 @@ from jitlang.native import cache, engine, host
 from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.passes.manager import optimise
 from jitlang.source import SourceRange
-
 
 DISPATCH_CELL = "jl.py.dispatch"  # the Python function that every chain ends at
 # Calls dispatch(callable, *args, **kwargs).
@@ -111,7 +111,7 @@ def compile_unit(program: Program, *, cached: bool = True) -> Unit:
     """Compiles and links `program`, whose passes have not been run; CodegenError where that is not possible."""
     began = time.perf_counter()
     level = flag("JITLANG_OPT_LEVEL")
-    name = cache.key(["script", print_program(program)], level=level) if cached else ""
+    name = cache.key(["script", print_program(program, hook=_default_name(program))], level=level) if cached else ""
     found = cache.load(name) if cached else None
     if found is not None:
         metadata, code = found
@@ -129,6 +129,12 @@ def compile_unit(program: Program, *, cached: bool = True) -> Unit:
     if OBJECTS in addresses:
         bind(addresses[OBJECTS], metadata["objects"], program)
     return Unit(addresses[ENTRY], addresses[NEXT], time.perf_counter() - began, found is not None)
+
+
+def _default_name(program: Program) -> Callable[[Any], str | None]:
+    """Names the defaults that have no literal (a list, say): code refers to them by their parameter, through a cell."""
+    names = {id(value): name for name, value in program.main.defaults.items()}
+    return lambda value: f"default {names[id(value)]}" if id(value) in names else None
 
 
 def _exports(metadata: dict[str, Any]) -> list[str]:

@@ -12,9 +12,9 @@ from jitlang.codegen.function import FunctionBuilder
 from jitlang.codegen.kernels import link
 from jitlang.codegen.library.marshal_layout import FAILED
 from jitlang.codegen.module import Module
+from jitlang.codegen.script.managed import MANAGED
 from jitlang.codegen.script.marshal import Exit, marshaller
 from jitlang.codegen.script.marshal_objects import OBJECTS, bind, keys_of
-from jitlang.codegen.script.program import MANAGED
 from jitlang.frontend.annotations import named_tuple_class
 from jitlang.ir.graph import Graph, Node, Program
 from jitlang.native import engine

@@ -101,7 +101,20 @@ def test_round_trip(type: Type) -> None:
 @pytest.mark.parametrize("type", TYPES, ids=str)
 def test_what_is_not_of_the_type_is_refused_and_leaves_nothing(type: Type) -> None:
     convert = exchange(type)
-    odd: list[Any] = [object(), b"x", 1j, [object()], {1: object()}, {object()}, (object(),), [1, object()], ["a", "b", 3j], {"a": 1, "b": 2j}, (1, object()), [[1], [2, 3j]]]
+    odd: list[Any] = [
+        object(),
+        b"x",
+        1j,
+        [object()],
+        {1: object()},
+        {object()},
+        (object(),),
+        [1, object()],
+        ["a", "b", 3j],
+        {"a": 1, "b": 2j},
+        (1, object()),
+        [[1], [2, 3j]],
+    ]
     odd += [[(True, 1, "x"), (True, 1, object())], {"a": ["x"], "b": [b"y"]}, [None, object()], {"a": [1.5, "x"]}, (True, "x", 1, 2, 3), ("s", 1.5, True, b"")]
     for value in odd:
         with pytest.raises((TypeError, OverflowError)):
@@ -149,7 +162,10 @@ def same_kind(type: Type, value: Any) -> bool:
     return {int: INT, float: FLOAT, str: STR, tuple: TupleType((INT, STR)), list: ListType(INT)}[value.__class__] == type
 
 
-@pytest.mark.parametrize("text", ["", "a", "\xe4", "\u20ac", "\U0001f600", "abc", "a\xe4", "a\u20ac", "a\U0001f600", "\ud800", "x\udfff\ud800", "\x00", "a\x00b", "x" * 5000, "\xe4" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "\xe4", "\u20ac", "\U0001f600", "abc", "a\xe4", "a\u20ac", "a\U0001f600", "\ud800", "x\udfff\ud800", "\x00", "a\x00b", "x" * 5000, "\xe4" * 5000],
+)
 def test_strings_of_every_kind(text: str) -> None:
     for made in (text, "".join(list(text)), type("Text", (str,), {})(text)):
         back = exchange(STR)(made)
@@ -158,7 +174,12 @@ def test_strings_of_every_kind(text: str) -> None:
 
 def test_numbers_that_do_not_fit() -> None:
     for value in (2**63, -(2**63) - 1, 10**30):
-        for convert, argument in ((exchange(INT), value), (exchange(ListType(INT)), [1, value]), (exchange(DictType(INT, INT)), {1: value}), (exchange(TupleType((STR, INT))), ("a", value))):
+        for convert, argument in (
+            (exchange(INT), value),
+            (exchange(ListType(INT)), [1, value]),
+            (exchange(DictType(INT, INT)), {1: value}),
+            (exchange(TupleType((STR, INT))), ("a", value)),
+        ):
             with pytest.raises(OverflowError, match="64 bits"):
                 convert(argument)
     with pytest.raises(OverflowError):

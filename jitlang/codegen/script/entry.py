@@ -15,17 +15,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from jitlang.codegen.function import BasicBlock, FunctionBuilder, Managed
+from jitlang.codegen.function import BasicBlock, FunctionBuilder
 from jitlang.codegen.kernels import reference
 from jitlang.codegen.library import marshal_calls
 from jitlang.codegen.library.marshal_layout import BACK, BACK_FAILED, FAILED, FINISH, State
 from jitlang.codegen.library.marshal_state import begin
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.module import Module
+from jitlang.codegen.script.managed import MANAGED
 from jitlang.codegen.script.marshal import Exit, call_end, is_plain, marshaller, type_of
 from jitlang.codegen.script.marshal_objects import cell
 from jitlang.codegen.script.marshal_plans import has_identity
-from jitlang.codegen.script.program import MANAGED, symbol_of
+from jitlang.codegen.script.program import symbol_of
 from jitlang.frontend.kernel import size_of
 from jitlang.ir.graph import Graph, Value
 from jitlang.native import bridge
@@ -40,7 +41,7 @@ def add_entry(module: Module, graph: Graph) -> None:
     """Adds the entry of `graph`, which is a function of `module`."""
     prelude(module)
     module.globals.setdefault(NEXT, f"@{quote(NEXT)} = global ptr null, align 8")
-    b = FunctionBuilder(module, graph, ENTRY, raises=False, managed=MANAGED[0] if MANAGED else Managed())
+    b = FunctionBuilder(module, graph, ENTRY, raises=False, managed=MANAGED[0])
     _Entry(b, graph).emit()
     lines = [f"define ptr @{quote(ENTRY)}(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) nounwind {{"]
     for block in b.blocks:

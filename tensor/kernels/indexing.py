@@ -19,6 +19,7 @@ from jitlang.tensor.layout import BOOL, INT32, INT64, MAX_RANK, UINT8, Iteration
 from jitlang.tensor.promotion import is_float, item_bytes
 
 Tensor = ptr[TensorImpl]
+FINE = 1 << 62
 
 
 @struct
@@ -203,12 +204,12 @@ def broadcasts(it: ptr[Iteration], by_dim: ptr[Tensor]) -> b1:
 
 @kernel
 def add_offsets(plan: ptr[IndexPlan], it: ptr[Iteration], t: Tensor, size: i64, step: i64) -> i64:
-    """Adds index tensor * step to the offsets; returns an index that is out of range, or `size` where none is."""
+    """Adds index tensor * step to the offsets; returns an index that is out of range, or FINE where none is."""
     wide = expand(t, it.rank, it.sizes)
     dense = contiguous(wide)
     release(wide)
     items = cast(ptr[i64], dense.data)
-    bad = size
+    bad = FINE
     for b in range(plan.count):
         at = items[b]
         if at < -size or at >= size:
@@ -254,7 +255,7 @@ def plan_index(self: Tensor, indices: ptr[List], plan: ptr[IndexPlan]) -> None:
             last = d
             used += 1
             bad = add_offsets(plan, it, t, self.sizes[d], self.strides[d] * item)
-            if bad != self.sizes[d]:
+            if bad != FINE:
                 drop_all(by_dim)
                 release(plan.holder)
                 fail("IndexError", "index {} is out of bounds for dimension {} with size {}", bad, d, self.sizes[d])

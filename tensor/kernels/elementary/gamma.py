@@ -1,7 +1,7 @@
 """lgamma, the logarithm of the magnitude of the gamma function.
 
 In: f32 or f64. Out: the same type. In f32, and in f64 for x > 0, at most 1 ulp from the true value; for negative x in f64
-the error is absolute, about 2**-62, so it grows to some ulp in a narrow neighbourhood of the function's zeros there.
+the error is absolute, about 2**-60, so it grows to some ulp in a narrow neighbourhood of the function's zeros there.
 Near 1 and 2 a polynomial for lgamma(2 + t) / t; elsewhere Stirling's series at x or x + 8 (Abramowitz and Stegun,
 6.1.41), for x < 0 the reflection formula 6.1.17.
 """

@@ -22,6 +22,11 @@ HEAD = 2  # the struct stands in its storage's own block
 NUMBER = 4  # a Python number on its way through a kernel: promoted as such ("wrapped number")
 READ_ONLY = 8  # the memory must not be written (a mapped file)
 
+# Storage.state
+FOREIGN = 1  # the memory is somebody else's
+LENT = 2  # somebody else may write to the memory, which `version` does not count
+STATE_BITS = 63
+
 CPU = 0
 (UINT8, INT32, INT64, FLOAT32, FLOAT64, BOOL) = (d.code for d in DTYPES)
 UNDEFINED = 15  # no dtype yet; the largest number that fits in a table row
@@ -32,7 +37,8 @@ class Storage:
     """Memory that views share.
 
     `block` is the element block to give back to the allocator (null: elements are inline or foreign); `destroy`, where not
-    null, is called with `owner` when the last view is gone. `version` counts in-place writes.
+    null, is called with `owner` when the last view is gone. `version` counts in-place writes. `state` is the bits `FOREIGN` and `LENT`, and
+    above them the address of the first packed copy (see `jitlang.tensor.kernels.packs`).
     """
 
     references: i64
@@ -42,7 +48,7 @@ class Storage:
     owner: ptr[u8]
     destroy: ptr[u8]
     version: i64
-    spare: i64
+    state: i64
 
 
 @struct

@@ -70,16 +70,19 @@ def define(name: str, address: int, keep: object = None) -> None:
         _alive.append(keep)
 
 
-_OWN = {"jl.host.parallel": "threads", "jl.threads": "threads"}  # which module has a symbol; the others are bridge's
+# Which function of which module defines a symbol; the others are bridge's.
+_OWN = {"jl.host.parallel": "threads.install", "jl.threads": "threads.install"}
+_OWN |= {f"jl.tiles.{kind}{part}": f"tiles.install_{kind}" for kind in ("f32", "f64") for part in ("", ".turn")}
 _loaded: set[str] = set()
 
 
 def _load_own(name: str) -> None:
-    module = _OWN.get(name, "bridge")
+    where = _OWN.get(name, "bridge.install")
+    module, _, function = where.partition(".")
     with _loading:
-        if module not in _loaded:
-            importlib.import_module(f"jitlang.native.{module}").install()
-            _loaded.add(module)
+        if where not in _loaded:
+            getattr(importlib.import_module(f"jitlang.native.{module}"), function)()
+            _loaded.add(where)
 
 
 def host_function(name: str, result: Any, *arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

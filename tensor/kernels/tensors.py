@@ -27,7 +27,8 @@ from jitlang.frontend.kernel import (
     u8,
     unlikely,
 )
-from jitlang.tensor.layout import CONTIGUOUS, CPU, HEAD, HEAD_BYTES, INLINE_BYTES, MAX_RANK, READ_ONLY, Storage, TensorImpl
+from jitlang.tensor.kernels.arena import drop_packs
+from jitlang.tensor.layout import CONTIGUOUS, CPU, FOREIGN, HEAD, HEAD_BYTES, INLINE_BYTES, MAX_RANK, READ_ONLY, STATE_BITS, Storage, TensorImpl
 from jitlang.tensor.memory import allocate, release_block
 from jitlang.tensor.promotion import item_bytes
 from jitlang.types import VOID
@@ -63,11 +64,13 @@ def destroy_storage(s: ptr[Storage]) -> None:
     """Frees a storage that no view uses any more, and the head block that it stands in."""
     head = cast(ptr[u8], s) - STORAGE_AT
     size = HEAD_BYTES
+    if unlikely(s.state > STATE_BITS):
+        drop_packs(s)
     if s.block != null(ptr[u8]):
         release_block(s.block, s.bytes)
     elif s.destroy != null(ptr[u8]):
         call_pointer(VOID, s.destroy, s.owner)
-    elif s.spare == 0:
+    elif s.state & FOREIGN == 0:
         size = HEAD_BYTES + s.bytes
     release_block(head, size)
 
@@ -185,7 +188,7 @@ def new_head(size: i64, dtype: i64, rank: i64) -> ptr[TensorImpl]:
     s.owner = null(ptr[u8])
     s.destroy = null(ptr[u8])
     s.version = 0
-    s.spare = 0
+    s.state = 0
     if unlikely(size > INLINE_BYTES):
         block = allocate(size)
         if unlikely(block == null(ptr[u8])):
@@ -318,7 +321,7 @@ def foreign(rank: i64, sizes: ptr[i64], strides: ptr[i64], dtype: i64, data: ptr
     s.bytes = size
     s.owner = owner
     s.destroy = destroy
-    s.spare = 1
+    s.state = FOREIGN
     t.data = data
     t.flags = t.flags | (flags & READ_ONLY)
     for i in range(rank):

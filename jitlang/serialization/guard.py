@@ -5,7 +5,8 @@ In: a verified program from a file. Out: the same program, made safe to run, or 
 The frontend proves some things that the IR does not show again: that an Optional which is unwrapped is not None, that a value is never read before it is set, that a tensor has the
 dtype that its type says. Native code relies on it, so for a program from a file it must hold whoever wrote the file:
 
-1. Only ``prim``, ``py`` and ``aten`` nodes, and only script types: no machine operations, pointers or structs; nothing ``prim::unreachable``.
+1. Only ``prim``, ``py`` and ``aten`` nodes, and only script types: no machine operations, pointers or structs. What is said to be unreachable stands behind a node that
+   control does not get past.
 2. Types of tensors say nothing of dtype, rank and device: what they said is erased, and found out again when the program is run.
 3. A Cast changes no type but by what erasure took away, or T to Optional[T] inside a list.
 4. No value has type Never but the result of a call that does not return.
@@ -21,6 +22,7 @@ from typing import Any
 
 from jitlang.errors import IRError
 from jitlang.ir.graph import Block, Node, Program, Value
+from jitlang.passes.blocks import completes
 from jitlang.registry import overloads
 from jitlang.types import (
     BOOL,
@@ -62,9 +64,10 @@ def harden(program: Program) -> None:
     What a program was compiled for must then be checked where values come in: the arguments of entry points, and the objects of the archive.
     """
     for kind in program.classes.values():
-        if not isinstance(kind, ClassType):
+        if isinstance(kind, ClassType):
+            kind.attributes.update({name: script_type(inner) for name, inner in kind.attributes.items()})
+        elif not (isinstance(kind, type) and issubclass(kind, BaseException)):
             raise IRError(f"the struct {kind} has no place in a file")
-        kind.attributes.update({name: script_type(inner) for name, inner in kind.attributes.items()})
     for graph in program.functions.values():
         graph.result = script_type(graph.result)
         _erase(graph.block)
@@ -102,8 +105,10 @@ def _erase(block: Block) -> None:
 
 
 def _check(node: Node, program: Program) -> None:
-    if node.kind.partition("::")[0] not in _NAMESPACES or node.kind == "prim::unreachable":
+    if node.kind.partition("::")[0] not in _NAMESPACES:
         raise IRError(f"{node.kind} has no place in a file")
+    if node.kind == "prim::unreachable" and not _is_unreachable(node, program):
+        raise IRError("control may get to a place that is said to be unreachable")
     never = [o for o in node.outputs if o.type == NEVER]
     if never and not (node.kind == "prim::Call" and program.functions[node.attributes["callee"]].result == NEVER):
         raise IRError(f"the result of {node.kind} has type Never")
@@ -113,6 +118,18 @@ def _check(node: Node, program: Program) -> None:
         value = node.attributes["value"]
         if not isinstance(value, str) or value not in node.output.type.values:
             raise IRError(f"{value!r} is no member of {node.output.type}")
+
+
+def _is_unreachable(node: Node, program: Program) -> bool:
+    """Whether control does not get past the node in front of this one."""
+    assert node.block is not None
+    at = node.block.nodes.index(node)
+    if at == 0:
+        return False
+    before = node.block.nodes[at - 1]
+    if before.kind == "prim::Call":
+        return all(n.kind != "prim::return" for n in program.functions[before.attributes["callee"]].walk())
+    return bool(before.blocks) and not completes(before)
 
 
 def _may_cast(a: Type, b: Type) -> bool:

@@ -30,6 +30,15 @@ def hardened(text: str) -> str:
         ("class C:\n  x: List[ptr[u8]]\ngraph @f(%p: C) -> None:\n  %n: None = None\n  return(%n)\n", "machine type ptr"),
         ("struct S:\n  x: i64\ngraph @f() -> None:\n  %n: None = None\n  return(%n)\n", "struct S"),
         ("graph @f(%x: int) -> int:\n  ll::trap(%x)\n  return(%x)\n", "ll::trap"),
+        ("graph @f(%x: int) -> int:\n  unreachable()\n", "said to be unreachable"),
+        (
+            'graph @f(%x: int) -> int:\n  %y: int = prim::Call[callee="g"](%x)\n  unreachable()\ngraph @g(%x: int) -> int:\n  return(%x)\n',
+            "said to be unreachable",
+        ),
+        (
+            "graph @f(%c: bool) -> int:\n  prim::If(%c):\n    then():\n      %x: int = 1\n      return(%x)\n    else():\n      yield()\n  unreachable()\n",
+            "said to be unreachable",
+        ),
         ("graph @f(%x: int) -> List[int]:\n  %n: Never = prim::Uninitialized()\n  %l: List[int] = prim::Cast(%n)\n  return(%l)\n", "type Never"),
         ("graph @f(%x: List[int]) -> List[str]:\n  %n: Never = prim::Cast(%x)\n  %l: List[str] = prim::Cast(%n)\n  return(%l)\n", "type Never|cast"),
         ("graph @f(%x: Never) -> List[str]:\n  return(%x)\n", "type Never"),
@@ -51,6 +60,12 @@ def test_what_types_say_of_tensors_is_erased() -> None:
     assert "float32" not in out and "int64" not in out
     out = hardened("graph @f(%x: Tensor) -> Tensor[float32, 1]:\n  %z: Tensor[float32, 1] = prim::Cast(%x)\n  return(%z)\n")
     assert "float32" not in out
+
+
+def test_what_is_unreachable_indeed_is_left() -> None:
+    raising = 'graph @g(%x: int) -> None:\n  %m: str = "no"\n  raise[cls="own.Error"](%m)\n'
+    hardened(f'entry @f\nexception own.Error(ValueError)\ngraph @f(%x: int) -> int:\n  %n: None = prim::Call[callee="g"](%x)\n  unreachable()\n{raising}')
+    hardened("graph @f(%c: bool, %x: int) -> int:\n  prim::If(%c):\n    then():\n      return(%x)\n    else():\n      return(%x)\n  unreachable()\n")
 
 
 def test_an_unwrap_is_tested_first() -> None:

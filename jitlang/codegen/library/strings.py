@@ -114,7 +114,9 @@ def widest(data: ptr[u8], kind: i64, start: i64, count: i64) -> i64:
 @kernel
 def copy(to: ptr[u8], to_kind: i64, at: i64, source: ptr[u8], kind: i64, start: i64, count: i64) -> None:
     """Copies characters; `to_kind` holds them."""
-    if to_kind == kind:
+    if count == 1:
+        write(to, to_kind, at, read(source, kind, start))
+    elif to_kind == kind:
         memcpy(to + at * kind, source + start * kind, count * kind)
     elif kind == 1 and to_kind == 2:
         for i in range(count):

@@ -19,9 +19,10 @@ from jitlang.frontend.emitter import Static
 from jitlang.frontend.kernel import Kernel
 from jitlang.frontend.kernel_emitter import parameter_types
 from jitlang.ir.graph import Node
-from jitlang.types import NONE, STR, VOID, DType, Machine, OptionalType, Pointer, TupleType, Type
+from jitlang.types import DEVICE, NONE, STR, VOID, DType, Machine, OptionalType, Pointer, TupleType, Type
 
 TENSOR = values.TENSOR  # the tensor runtime's kernels "retain" and "release"
+DEVICES = ("cpu", "cuda")  # a device's native number is its place here
 Operand = tuple[Type, str]
 
 
@@ -94,6 +95,8 @@ def _constant(b: FunctionBuilder, value: object, type: Type) -> str | None:
         return string_constant(b, value)
     if isinstance(value, DType):
         return str(value.code)
+    if type == DEVICE:
+        return str(DEVICES.index(str(value).partition(":")[0]))
     if isinstance(type, OptionalType) and value is not None:
         inner = constant_operand(b, value, type.element)
         text = register_type(type)

@@ -85,6 +85,11 @@ def _str_bool(b: FunctionBuilder, node: Node) -> str:
 
 def _or_host(b: FunctionBuilder, node: Node, quick: str, make: Callable[[], str]) -> str:
     """`make` where the i1 `quick` is true, else a call of the row's Python function."""
+    if b.slow is not None:  # what runs in Python is for the second run of the iteration
+        following = b.block("quick")
+        b.branch(quick, following, b.slow, likely=True)
+        b.place(following)
+        return make()
     fast, slow, joint = b.block("quick"), b.block("host"), b.joint("got")
     b.branch(quick, fast, slow, likely=True)
     b.place(fast)

@@ -13,6 +13,19 @@ def same(value: Any) -> Any:
     return value
 
 
+def device_type(device: Any) -> str:
+    """The kind of a device."""
+    return str(device).partition(":")[0]
+
+
+def device_index(device: Any) -> int | None:
+    """The number of a device, if it has one."""
+    index = str(device).partition(":")[2]
+    return int(index) if index else None
+
+
+row("device_type(device a) -> str", "The kind of a device.", device_type, PURE, TOTAL)
+row("device_index(device a) -> int?", "The number of a device, or None.", device_index, PURE, TOTAL)
 row("float.int(int a) -> float", "The nearest float.", float, PURE, TOTAL)
 row("float.bool(bool a) -> float", "1.0 or 0.0.", float, PURE, TOTAL)
 row("float.str(str a) -> float", "Read a float; ValueError where the text is none.", float, PURE)

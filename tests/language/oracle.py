@@ -24,7 +24,10 @@ from jitlang.frontend.script import compile_function, signature_of
 from jitlang.interpreter.vm import VM
 from jitlang.ir.graph import Program
 from jitlang.ir.verifier import verify_program
+from jitlang.runtime.install import install
 from jitlang.schema import MISSING
+
+install()
 
 
 @dataclasses.dataclass
@@ -40,7 +43,7 @@ class Outcome:
 
 def outcome(call: Callable[..., Any], args: Sequence[Any]) -> Outcome:
     """Calls with a copy of the arguments and notes all that can be seen."""
-    given = copy.deepcopy(list(args))
+    given = [copied(a) for a in args]
     with contextlib.redirect_stdout(io.StringIO()) as out:
         try:
             return Outcome(call(*given), "", "", out.getvalue(), given)
@@ -48,10 +51,25 @@ def outcome(call: Callable[..., Any], args: Sequence[Any]) -> Outcome:
             return Outcome(None, type(error).__name__, str(error), out.getvalue(), given)
 
 
+def copied(value: Any) -> Any:
+    """A copy, of tensors too."""
+    if hasattr(value, "clone"):
+        return value.clone()
+    if type(value) in (list, tuple):
+        return type(value)(map(copied, value))
+    if type(value) is dict:
+        return {k: copied(v) for k, v in value.items()}
+    return copy.deepcopy(value)
+
+
 def same(a: Any, b: Any) -> bool:
     """Equal in value and in type, containers throughout; NaN equals NaN, -0.0 is not 0.0."""
+    if isinstance(a, tuple) and isinstance(b, tuple) and "Size" in (type(a).__name__, type(b).__name__):
+        return tuple(a) == tuple(b)
     if type(a) is not type(b):
         return False
+    if hasattr(a, "tolist"):
+        return a.dtype == b.dtype and same(a.tolist(), b.tolist()) and tuple(a.shape) == tuple(b.shape)
     if isinstance(a, float):
         return repr(a) == repr(b)
     if isinstance(a, list | tuple):

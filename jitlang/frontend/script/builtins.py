@@ -87,6 +87,7 @@ class Builtins(Sequences):
     # ---- conversions ------------------------------------------------------------------------------------------------
 
     def builtin_int(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``int(…)``."""
         if not positional:
             return self.constant(0)
         if len(positional) == 2 or "base" in keywords:
@@ -94,6 +95,7 @@ class Builtins(Sequences):
         return self.number("int", INT, self.one("int", positional, keywords))
 
     def builtin_float(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``float(…)``."""
         if not positional:
             return self.constant(0.0)
         return self.number("float", FLOAT, self.one("float", positional, keywords))
@@ -111,6 +113,7 @@ class Builtins(Sequences):
         return self.op(f"py::{name}", value)
 
     def builtin_bool(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``bool(…)``."""
         if not positional:
             return self.constant(False)
         if len(positional) != 1 or keywords:
@@ -118,39 +121,50 @@ class Builtins(Sequences):
         return self.as_bool(self.truth(positional[0]))
 
     def builtin_str(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``str(…)``."""
         self.arity("str", positional, keywords, 0, 1)
         return self.text(positional[0], "str") if positional else self.constant("")
 
     def builtin_repr(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``repr(…)``."""
         self.arity("repr", positional, keywords, 1, 1)
         return self.text(positional[0], "repr")
 
     def builtin_ascii(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``ascii(…)``."""
         return self.op("py::ascii", self.one("ascii", positional, keywords))
 
     def builtin_format(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``format(…)``."""
         self.arity("format", positional, keywords, 1, 2)
         return self.format_value(positional[0], "", self.value(positional[1], "the format") if len(positional) == 2 else None)
 
     def builtin_print(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``print(…)``."""
         return self.print_values(positional, keywords)
 
     def builtin_ord(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``ord(…)``."""
         return self.op("py::ord", self.one("ord", positional, keywords))
 
     def builtin_chr(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``chr(…)``."""
         return self.op("py::chr", self.one("chr", positional, keywords))
 
     def builtin_bin(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``bin(…)``."""
         return self.op("py::bin", self.one("bin", positional, keywords))
 
     def builtin_oct(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``oct(…)``."""
         return self.op("py::oct", self.one("oct", positional, keywords))
 
     def builtin_hex(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``hex(…)``."""
         return self.op("py::hex", self.convert(self.one("hex", positional, keywords), INT, "the argument"))
 
     def builtin_hash(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``hash(…)``."""
         value = self.one("hash", positional, keywords)
         if isinstance(value.type, ClassType) and self.find_method(value.type, "__hash__") is not None:
             return self.call_method(value, "__hash__", [], {})
@@ -159,6 +173,7 @@ class Builtins(Sequences):
     # ---- numbers ----------------------------------------------------------------------------------------------------
 
     def builtin_abs(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``abs(…)``."""
         value = self.one("abs", positional, keywords)
         if isinstance(value.type, TensorType):
             return self.op("aten::abs", value)
@@ -167,6 +182,7 @@ class Builtins(Sequences):
         return self.op("py::abs", self.convert(value, INT, "the argument") if value.type == BOOL else value)
 
     def builtin_round(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``round(…)``."""
         values = [self.value(p, "the argument") for p in [*positional, *keywords.values()]]
         if isinstance(values[0].type, TensorType):
             return self.op("aten::round", *values)
@@ -177,12 +193,14 @@ class Builtins(Sequences):
         return self.op("py::round", *values)
 
     def builtin_pow(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``pow(…)``."""
         if len(positional) == 3:
             return self.op("py::pow", *positional)
         self.arity("pow", positional, keywords, 2, 2)
         return self.binary("**", *positional)
 
     def builtin_divmod(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``divmod(…)``."""
         self.arity("divmod", positional, keywords, 2, 2)
         a, b = (self.value(p, "the argument") for p in positional)
         return self.tuple_of([self.value(self.binary(s, a, b), "the result") for s in ("//", "%")])
@@ -220,6 +238,7 @@ class Builtins(Sequences):
     # ---- types and attributes ---------------------------------------------------------------------------------------
 
     def builtin_super(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``super(…)``."""
         del keywords
         if positional:
             return Static(SuperValue(self.value(positional[1], "the object"), positional[0].value))  # type: ignore[union-attr]
@@ -235,6 +254,7 @@ class Builtins(Sequences):
     parameters: Sequence[str] = ()
 
     def builtin_slice(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``slice(…)``."""
         from jitlang.frontend.script.subscripts import SliceValue
 
         self.arity("slice", positional, keywords, 1, 3)
@@ -244,6 +264,7 @@ class Builtins(Sequences):
         return Static(SliceValue(values[0], values[1], values[2] if len(values) == 3 else self.none()))
 
     def builtin_callable(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``callable(…)``."""
         self.arity("callable", positional, keywords, 1, 1)
         value = positional[0]
         if isinstance(value, Static):
@@ -251,10 +272,12 @@ class Builtins(Sequences):
         return self.constant(isinstance(value.type, ClassType) and self.find_method(value.type, "__call__") is not None)
 
     def builtin_hasattr(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``hasattr(…)``."""
         self.arity("hasattr", positional, keywords, 2, 2)
         return self.constant(self.find_attribute(positional[0], self.literal(positional[1])) is not None)
 
     def builtin_getattr(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``getattr(…)``."""
         self.arity("getattr", positional, keywords, 2, 3)
         name = self.literal(positional[1])
         if len(positional) == 3:
@@ -274,11 +297,13 @@ class Builtins(Sequences):
             return None
 
     def builtin_setattr(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``setattr(…)``."""
         self.arity("setattr", positional, keywords, 3, 3)
         self.set_attribute(self.value(positional[0], "the object"), self.literal(positional[1]), positional[2])
         return self.none()
 
     def builtin_vars(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``vars(…)``."""
         value = self.one("vars", positional, keywords)
         if not isinstance(value.type, ClassType):
             self.type_error(f"vars() of {value.type} is not supported")
@@ -303,6 +328,7 @@ class Builtins(Sequences):
         return str(held.constant)
 
     def builtin_type(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``type(…)``."""
         value = self.one("type", positional, keywords)
         found = python_class(value.type)
         if found is None:
@@ -310,10 +336,12 @@ class Builtins(Sequences):
         return Static(found)
 
     def builtin_isinstance(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``isinstance(…)``."""
         self.arity("isinstance", positional, keywords, 2, 2)
         return self.as_bool(self.instance_truth(positional[0], positional[1])[0])
 
     def builtin_issubclass(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``issubclass(…)``."""
         self.arity("issubclass", positional, keywords, 2, 2)
         return self.constant(issubclass(*(p.value for p in positional if isinstance(p, Static))))
 

@@ -95,7 +95,7 @@ class Classes(Tensors):
         if value.is_constant:
             kind, _, index = str(value.constant).partition(":")
             return self.constant(kind) if name == "type" else self.constant(int(index), INT) if index else self.none()
-        return self.op(f"aten::device_{name}", value)
+        return self.op(f"py::device_{name}", value)
 
     def object_attribute(self, value: Value, type: ClassType, name: str) -> Result:
         """An attribute, property, method or class constant of an object."""

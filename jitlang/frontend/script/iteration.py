@@ -65,9 +65,11 @@ class Ranged(Items):
     step: Value
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return e.op("py::range_length", self.start, self.stop, self.step)
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         return e.op("py::add", self.start, e.op("py::mul", index, self.step))
 
     def simple(self) -> bool:
@@ -85,9 +87,11 @@ class Indexed(Items):
         self.changes = self.value if isinstance(self.value.type, ListType) else None
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return e.op("py::len", self.value)
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         return e.op("py::getitem", self.value, index)
 
 
@@ -98,9 +102,11 @@ class Rows(Items):
     value: Value
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return e.op("aten::size", self.value, e.constant(0))
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         return e.op("aten::select", self.value, e.constant(0), index)
 
 
@@ -113,9 +119,11 @@ class Keyed(Items):
     what: str  # keys, values or items
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return e.op("py::len", self.keys)
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         self.check(e)
         key = e.op("py::getitem", self.keys, index)
         if self.what == "keys":
@@ -139,15 +147,18 @@ class Fixed(Items):
         self.unrolled = self.items
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return e.constant(len(self.items))
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         if index.is_constant:
             found: Result = self.items[index.constant]
             return found
         raise AssertionError("an unrolled loop has constant indices")
 
     def indexable(self, e: Iteration) -> Items | None:
+        """With a run-time index, if possible."""
         items = [i for i in self.items if isinstance(i, Value)]
         if len(items) < len(self.items) or len({e.generalised(i.type) for i in items}) != 1:
             return None
@@ -166,16 +177,20 @@ class Enumerated(Items):
             self.unrolled = self.inner.unrolled
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return self.inner.length(e)
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         zero = self.start.is_constant and self.start.constant == 0
         return Static(Parts([index if zero else e.op("py::add", index, self.start), self.inner.item(e, index)]))
 
     def lists(self) -> list[Value]:
+        """The lists whose length this depends on."""
         return self.inner.lists()
 
     def indexable(self, e: Iteration) -> Items | None:
+        """With a run-time index, if possible."""
         inner = self.inner.indexable(e)
         return None if inner is None else Enumerated(inner, self.start)
 
@@ -193,6 +208,7 @@ class Zipped(Items):
             self.unrolled = [Static(None)] * min(map(len, fixed))
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         lengths = [p.length(e) for p in self.parts]
         shortest = lengths[0]
         for other in lengths[1:]:
@@ -203,12 +219,15 @@ class Zipped(Items):
         return shortest
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         return Static(Parts([p.item(e, index) for p in self.parts]))
 
     def lists(self) -> list[Value]:
+        """The lists whose length this depends on."""
         return [v for p in self.parts for v in p.lists()]
 
     def indexable(self, e: Iteration) -> Items | None:
+        """With a run-time index, if possible."""
         parts = [p.indexable(e) for p in self.parts]
         return None if None in parts else Zipped([p for p in parts if p is not None], self.strict)
 
@@ -225,12 +244,15 @@ class Reversed(Items):
             self.unrolled = list(reversed(self.inner.unrolled))
 
     def length(self, e: Iteration) -> Value:
+        """How many items there are."""
         return self.size
 
     def item(self, e: Iteration, index: Value) -> Result:
+        """The item at a place."""
         return self.inner.item(e, e.op("py::sub", e.op("py::sub", self.size, e.constant(1)), index))
 
     def indexable(self, e: Iteration) -> Items | None:
+        """With a run-time index, if possible."""
         inner = self.inner.indexable(e)
         return None if inner is None else Reversed(inner, self.size)
 

@@ -30,6 +30,7 @@ class Sequences(Strings):
     # ---- containers -------------------------------------------------------------------------------------------------
 
     def builtin_len(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``len(…)``."""
         self.arity("len", positional, keywords, 1, 1)
         value = positional[0]
         if isinstance(value, Static):
@@ -51,6 +52,7 @@ class Sequences(Strings):
         return self.op("py::len", value)
 
     def builtin_range(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``range(…)``."""
         self.arity("range", positional, keywords, 1, 3)
         bounds = []
         for p in positional:
@@ -72,11 +74,13 @@ class Sequences(Strings):
         return self.iterate_value(value, "the argument")
 
     def builtin_enumerate(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``enumerate(…)``."""
         start = positional[1] if len(positional) > 1 else keywords.get("start")
         first = self.constant(0) if start is None else self.convert(self.value(start, "start"), INT, "start")
         return Static(LazyIterable(Enumerated(self.inner(positional[0]), first)))
 
     def builtin_zip(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``zip(…)``."""
         strict = "strict" in keywords and bool(self.value(keywords["strict"], "strict").constant)
         if not positional:
             return self.list_of([])
@@ -94,11 +98,13 @@ class Sequences(Strings):
         return found
 
     def builtin_reversed(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``reversed(…)``."""
         self.arity("reversed", positional, keywords, 1, 1)
         inner = self.inner(positional[0])
         return Static(LazyIterable(Reversed(inner, inner.length(self))))
 
     def builtin_list(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``list(…)``."""
         self.arity("list", positional, keywords, 0, 1)
         if not positional:
             return self.empty_list()
@@ -112,6 +118,7 @@ class Sequences(Strings):
         return self.as_list(value)
 
     def builtin_tuple(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``tuple(…)``."""
         self.arity("tuple", positional, keywords, 0, 1)
         if not positional:
             return self.tuple_of([])
@@ -126,6 +133,7 @@ class Sequences(Strings):
         return self.tuple_of([self.value(iterable.item(self, self.constant(i)), "an item") for i in range(len(iterable.unrolled))])
 
     def builtin_dict(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``dict(…)``."""
         if keywords:
             items = [(self.constant(k), self.value(v, f"'{k}'")) for k, v in keywords.items()]
             made = self.dict_of(items)
@@ -156,6 +164,7 @@ class Sequences(Strings):
         return self.as_list(value)
 
     def builtin_sum(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``sum(…)``."""
         start = positional[1] if len(positional) > 1 else keywords.get("start")
         source = positional[0]
         if isinstance(source, Value) and isinstance(source.type, TensorType):
@@ -205,9 +214,11 @@ class Sequences(Strings):
         return value
 
     def builtin_any(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``any(…)``."""
         return self.quantified("any", positional, keywords)
 
     def builtin_all(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``all(…)``."""
         return self.quantified("all", positional, keywords)
 
     def quantified(self, name: str, positional: Arguments, keywords: Keywords) -> Result:
@@ -224,6 +235,7 @@ class Sequences(Strings):
     # ---- order ------------------------------------------------------------------------------------------------------
 
     def builtin_sorted(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``sorted(…)``."""
         self.arity("sorted", positional, {}, 1, 1)
         items = self.items(positional[0])
         return self.sort_list(items, keywords)
@@ -246,9 +258,11 @@ class Sequences(Strings):
         return self.op("py::sorted_by", items, keys, reverse)
 
     def builtin_min(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``min(…)``."""
         return self.extreme("min", positional, keywords)
 
     def builtin_max(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``max(…)``."""
         return self.extreme("max", positional, keywords)
 
     def extreme(self, name: str, positional: Arguments, keywords: Keywords) -> Result:
@@ -334,6 +348,7 @@ class Sequences(Strings):
     # ---- functions of functions -------------------------------------------------------------------------------------
 
     def builtin_map(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``map(…)``."""
         del keywords
         function, sources = positional[0], positional[1:]
         iterable = self.inner(sources[0]) if len(sources) == 1 else self.inner(self.builtin_zip(list(sources), {}))
@@ -347,6 +362,7 @@ class Sequences(Strings):
         return made
 
     def builtin_filter(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``filter(…)``."""
         self.arity("filter", positional, keywords, 2, 2)
         function = positional[0]
         made = self.empty_list()

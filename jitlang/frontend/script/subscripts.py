@@ -293,7 +293,10 @@ class Subscripts(Conditions):
         view, indices = self.tensor_view(base, self.index_parts(index))
         if not indices:
             return view if view is not base else self.op("aten::alias", base) if overloads("aten::alias") else self.op("aten::slice", base, self.constant(0))
-        return self.op("aten::index", view, self.index_list(indices))
+        found = self.op("aten::index", view, self.index_list(indices))
+        rank = indexed_rank(view.type, indices)
+        known = found.type if isinstance(found.type, TensorType) else TensorType()
+        return self.retype(found, TensorType(known.dtype, rank, known.device)) if rank is not None and known.rank is None else found
 
     def index_parts(self, index: Result) -> list[Result]:
         """The indices of a subscript, one for each comma-separated place."""
@@ -400,6 +403,23 @@ class Subscripts(Conditions):
             self.op("aten::copy_", view, value)
         else:
             self.op("aten::fill_", view, value)
+
+
+def indexed_rank(type: Type, indices: list[Value]) -> int | None:
+    """The rank of ``view[tensors]``: the dimensions that no tensor indexes, and those of the broadcast tensors."""
+    if not isinstance(type, TensorType) or type.rank is None:
+        return None
+    taken, broadcast = 0, 0
+    for index in indices:
+        if index.is_constant:
+            continue
+        assert index.node is not None
+        tensor = index.node.inputs[0].type
+        if not isinstance(tensor, TensorType) or tensor.rank is None or tensor.dtype is None:
+            return None
+        taken += tensor.rank if _is_mask(tensor) else 1
+        broadcast = max(broadcast, 1 if _is_mask(tensor) else tensor.rank)
+    return type.rank - taken + broadcast
 
 
 def _is_mask(type: TensorType) -> bool:

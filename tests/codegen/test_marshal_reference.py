@@ -442,3 +442,61 @@ def test_memory_does_not_grow() -> None:
 
     before = run(2000)
     assert run(8000) - before < 2000
+
+
+# ---- long chains --------------------------------------------------------------------------------------------------
+
+
+class Link:
+    """A link of a long chain."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+        self.next: Optional[Link] = None
+
+
+def total(first: Link) -> int:
+    sum = 0
+    at: Optional[Link] = first
+    while at is not None:
+        sum += at.value
+        at.value = 0
+        at = at.next
+    return sum
+
+
+def build(n: int) -> Link:
+    first = Link(0)
+    for i in range(n):
+        made = Link(i)
+        made.next = first
+        first = made
+    return first
+
+
+def chain(n: int) -> Link:
+    """A chain of Python objects."""
+    first = Link(0)
+    for i in range(n):
+        made = Link(i)
+        made.next = first
+        first = made
+    return first
+
+
+def test_long_chains_of_objects_need_no_deep_stack() -> None:
+    n = 100_000
+    first = chain(n)
+    function = lenient(compile_function(total, [class_type(Link)]))
+    memory.counted(True)
+    assert function(first) == n * (n - 1) // 2
+    assert first.value == 0 and first.next is not None and first.next.value == 0
+    made = lenient(compile_function(build, [INT]))(n)
+    assert memory.counted(False) == 0
+    count, at = 0, made
+    while at is not None:
+        count, at = count + 1, at.next
+    assert count == n + 1
+    for end in (first, made):  # piece by piece: CPython frees a chain by recursion
+        while end is not None:
+            end.next, end = None, end.next

@@ -263,24 +263,41 @@ def replacement(state: ptr[State], held: ptr[u8], plan: ptr[Plan], at: ptr[u8]) 
 
 
 @kernel
-def update_list(state: ptr[State], plan: ptr[Plan], native: ptr[List], object: ptr[u8]) -> b1:
-    """Makes a Python list what the native one is; elements that agree stay."""
+def is_number(plan: ptr[Plan]) -> b1:
+    """Whether it is the plan of int or float."""
+    return plan.kind == INT or plan.kind == FLOAT
+
+
+@kernel
+def update_items(state: ptr[State], plan: ptr[Plan], native: ptr[List], object: ptr[u8], count: i64) -> b1:
+    """The first `count` elements of a Python list, as `update_list`."""
     size = plan.first.size
-    before = list_size(object)
-    for i in range(minimum(before, native.length)):
+    numbers = is_number(plan.first)
+    for i in range(count):
         at = native.data + i * size
         held = list_item(object, i)
         if held == null(ptr[u8]):
             return False
-        incref(held)
-        item = replacement(state, held, plan.first, at)
-        decref(held)
-        if item == null(ptr[u8]):
-            return False
-        if item == held:
-            decref(item)
-        elif list_set(object, i, item) != 0:
-            return False
+        if not (numbers and same_number(held, plan.first, at)):
+            incref(held)
+            item = replacement(state, held, plan.first, at)
+            decref(held)
+            if item == null(ptr[u8]):
+                return False
+            if item == held:
+                decref(item)
+            elif list_set(object, i, item) != 0:
+                return False
+    return True
+
+
+@kernel
+def update_list(state: ptr[State], plan: ptr[Plan], native: ptr[List], object: ptr[u8]) -> b1:
+    """Makes a Python list what the native one is; elements that agree stay."""
+    size = plan.first.size
+    before = list_size(object)
+    if not update_items(state, plan, native, object, minimum(before, native.length)):
+        return False
     for i in range(before, native.length):
         item = write_part(state, plan.first, native.data + i * size)
         if item == null(ptr[u8]):

@@ -73,7 +73,8 @@ class Entry:
 class State:
     """One call. `lenient`: values that convert to what a plan wants are taken, not only those that are it.
 
-    `read` of the `count` entries were copied in, the rest were made from native ones. `snapshot`: objects are made for a moment's use, and
+    `read` of the `count` entries were copied in, the rest were made from native ones; the attributes of objects behind `filled` have not been copied yet: that is
+    done one by one, so that a long chain of objects needs no deep stack. `snapshot`: objects are made for a moment's use, and
     what the natives say of their owners is restored after. `writer`: makes the Python object of a value.
     """
 
@@ -81,6 +82,7 @@ class State:
     snapshot: i64
     count: i64
     read: i64
+    filled: i64
     capacity: i64
     entries: ptr[Entry]
     table: ptr[i32]

@@ -412,7 +412,7 @@ def read_attributes(state: ptr[State], object: ptr[u8], held: ptr[u8], plan: ptr
 
 @kernel
 def read_object(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8]]) -> i64:
-    """An instance of a class, attribute by attribute; it is entered before them, so that it may be its own attribute's attribute."""
+    """An instance of a class, whose attributes are read later."""
     info = cast(ptr[ClassInfo], plan.native)
     made = cast(ptr[Object], block_of(info.bytes))
     if made == null(ptr[Object]):
@@ -424,21 +424,24 @@ def read_object(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr
     if not add(state, object, cast(ptr[u8], made), plan, 0, True):
         recycle(cast(ptr[u8], made), info.bytes)
         return FAILED
+    made.references = made.references + 1
+    to[0] = cast(ptr[u8], made)
+    return DONE
+
+
+@kernel
+def fill(state: ptr[State], object: ptr[u8], plan: ptr[Plan], made: ptr[u8]) -> i64:
+    """The attributes of an object that was entered."""
     held = null(ptr[u8])
     if plan.module != 0:
         held = get_attribute(object, PYTHON.dict_name)
         if held == null(ptr[u8]):
             clear_error()
             return MISFIT
-    status = read_attributes(state, object, held, plan, cast(ptr[u8], made))
+    status = read_attributes(state, object, held, plan, made)
     if held != null(ptr[u8]):
         decref(held)
-    if status != DONE:
-        return status
-    made.version = 0
-    made.references = made.references + 1
-    to[0] = cast(ptr[u8], made)
-    return DONE
+    return status
 
 
 # ---- any value ------------------------------------------------------------------------------------------------------
@@ -511,11 +514,28 @@ def read_any(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -
 
 
 @kernel
+def read_whole(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
+    """One value and all objects that can be reached from it."""
+    status = read_any(state, object, plan, to)
+    if status != DONE:
+        return status
+    while state.filled < state.read:
+        e = state.entries + state.filled
+        state.filled = state.filled + 1
+        if e.plan.kind == OBJECT:
+            status = fill(state, e.object, e.plan, e.native)
+            if status != DONE:
+                release_at(plan, to)
+                return status
+    return DONE
+
+
+@kernel
 def read_alone(object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i64:
     """One value that has nothing to do with any other; what it is copied from does not see changes."""
     state = local(State, 1)
     begin(state, 1, 0)
-    status = read_any(state, object, plan, to)
+    status = read_whole(state, object, plan, to)
     for n in range(state.read):
         e = state.entries + n
         if e.plan.kind == LIST:
@@ -533,4 +553,4 @@ def read(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -> i6
     """One value of a call; without a state, one on its own, which is copied: changes are not written back."""
     if state == null(ptr[State]):
         return read_alone(object, plan, to)
-    return read_any(state, object, plan, to)
+    return read_whole(state, object, plan, to)

@@ -145,6 +145,7 @@ def begin(state: ptr[State], lenient: i64, snapshot: i64) -> None:
     state.snapshot = snapshot
     state.count = 0
     state.read = 0
+    state.filled = 0
     state.capacity = ROOM
     state.entries = cast(ptr[Entry], state.room)
     state.table = null(ptr[i32])

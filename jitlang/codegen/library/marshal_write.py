@@ -25,6 +25,7 @@ from jitlang.codegen.library.marshal_layout import (
     LIST,
     NONE,
     NULLABLE,
+    OBJECT,
     OPTIONAL,
     SET,
     STR,
@@ -141,7 +142,7 @@ def fill_object(state: ptr[State], plan: ptr[Plan], native: ptr[u8], object: ptr
 
 @kernel
 def write_new(state: ptr[State], plan: ptr[Plan], native: ptr[u8]) -> ptr[u8]:
-    """A new Python object for a native container or object; it is claimed before it is filled, so that cycles end."""
+    """A new Python object for a native container or object; it is claimed before it is filled, so that cycles end. The attributes of an object come later."""
     kind = plan.kind
     made = null(ptr[u8])
     if kind == LIST:
@@ -164,8 +165,6 @@ def write_new(state: ptr[State], plan: ptr[Plan], native: ptr[u8]) -> ptr[u8]:
         done = fill_dict(state, plan, cast(ptr[Dict], native), made, null(ptr[u8]))
     elif kind == SET:
         done = fill_set(state, plan, cast(ptr[Dict], native), made)
-    else:
-        done = fill_object(state, plan, native, made)
     if not done:
         decref(made)
         return null(ptr[u8])
@@ -181,7 +180,10 @@ def write_container(state: ptr[State], plan: ptr[Plan], native: ptr[u8]) -> ptr[
     object = pointer(ptr[u8], owner & -2)
     incref(object)
     if state.snapshot != 0 and owner & 1 == 0:
-        if not claim(state, plan, native, object) or not update(state, plan, native, object):
+        done = claim(state, plan, native, object)
+        if done and plan.kind != OBJECT:
+            done = update(state, plan, native, object)
+        if not done:
             decref(object)
             return null(ptr[u8])
     return object
@@ -226,6 +228,34 @@ def write_any(state: ptr[State], plan: ptr[Plan], at: ptr[u8]) -> ptr[u8]:
 
 
 @kernel
+def complete(state: ptr[State]) -> b1:
+    """Sets the attributes of all objects that were made or, in a snapshot, met; False with Python's error set where that fails."""
+    while state.filled < state.count:
+        e = state.entries + state.filled
+        state.filled = state.filled + 1
+        if e.plan.kind == OBJECT:
+            done = b1(True)
+            if e.owner == 0:
+                done = fill_object(state, e.plan, e.native, e.object)
+            else:
+                done = update(state, e.plan, e.native, e.object)
+            if not done:
+                return False
+    return True
+
+
+@kernel
+def write_whole(state: ptr[State], plan: ptr[Plan], at: ptr[u8]) -> ptr[u8]:
+    """One value with all objects that can be reached from it."""
+    made = write_any(state, plan, at)
+    if made != null(ptr[u8]):
+        if not complete(state):
+            decref(made)
+            return null(ptr[u8])
+    return made
+
+
+@kernel
 def prepare(state: ptr[State]) -> None:
     """Lets `write_part` find `write_any`."""
     state.writer = function_pointer(write_any, ptr[State], ptr[Plan], ptr[u8])
@@ -237,7 +267,7 @@ def write_alone(plan: ptr[Plan], at: ptr[u8]) -> ptr[u8]:
     state = local(State, 1)
     begin(state, 1, 1)
     prepare(state)
-    made = write_any(state, plan, at)
+    made = write_whole(state, plan, at)
     for n in range(state.count):
         e = state.entries + n
         owner_of(e.native, e.plan)[0] = e.owner
@@ -276,6 +306,8 @@ def write_back_failed(state: ptr[State]) -> None:
         if version_of(e.native, e.plan)[0] != 0:
             if not update(state, e.plan, e.native, e.object):
                 clear_error()
+    if not complete(state):
+        clear_error()
     restore_error(error[0], error[1], error[2])
 
 
@@ -293,8 +325,10 @@ def end(op: i64, state: ptr[State], plan: ptr[Plan], at: ptr[u8]) -> ptr[u8]:
         return at
     prepare(state)
     if op == WRITE:
-        return write_any(state, plan, at)
+        return write_whole(state, plan, at)
     if op == BACK:
-        return null(ptr[u8]) if write_back(state) == FAILED else at
+        if write_back(state) == FAILED or not complete(state):
+            return null(ptr[u8])
+        return at
     write_back_failed(state)
     return at

@@ -343,6 +343,8 @@ class FunctionBuilder:
             self.release(value)
             del scope.owned[value]
         for index, node in enumerate(block.nodes):
+            if self.current.closed:  # the code behind an If that both blocks leave is dead
+                break
             scope.index = index
             self.lower_node(node)
             if node.is_terminator:

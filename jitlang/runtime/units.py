@@ -20,7 +20,7 @@ from jitlang.codegen.script.program import lower_program
 from jitlang.config import flag
 from jitlang.ir.graph import Program
 from jitlang.ir.printer import print_program
-from jitlang.native import cache, engine, host
+from jitlang.native import cache, context, engine, host
 from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.passes.manager import optimise
 from jitlang.source import SourceRange
@@ -110,6 +110,9 @@ def module_of(program: Program) -> Module:
 def compile_unit(program: Program, *, cached: bool = True) -> Unit:
     """Compiles and links `program`, whose passes have not been run; CodegenError where that is not possible."""
     began = time.perf_counter()
+    for class_name, cls in program.classes.items():
+        if isinstance(cls, type) and issubclass(cls, BaseException):
+            context.register_exception(class_name, cls)
     level = flag("JITLANG_OPT_LEVEL")
     name = cache.key(["script", print_program(program, hook=_default_name(program))], level=level) if cached else ""
     found = cache.load(name) if cached else None

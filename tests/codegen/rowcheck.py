@@ -13,7 +13,7 @@ from jitlang.codegen.kernels import link, number_unit
 from jitlang.codegen.library import memory
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.module import UNIT
-from jitlang.codegen.script import conversion
+from jitlang.codegen.script import marshal
 from jitlang.codegen.script.managed import MANAGED
 from jitlang.codegen.script.program import lower_program, symbol_of
 from jitlang.grammar.types import parse_type
@@ -36,7 +36,7 @@ def compile_native(program: Program, level: int = 2, show: bool = False) -> Call
     site = Node("py::call")
     operands = []
     for index, param in enumerate(graph.params):
-        operand = conversion.from_python(b, site, param.type, f"%a{index}")
+        operand = marshal.from_python(b, site, param.type, f"%a{index}")
         operands.append(operand)
     kind = "i1" if graph.result == NONE else f"{{{register_type(graph.result)}, i1}}"
     given = ", ".join(["ptr %ctx", *(f"{register_type(p.type)} {o}" for p, o in zip(graph.params, operands, strict=True))])
@@ -47,7 +47,7 @@ def compile_native(program: Program, level: int = 2, show: bool = False) -> Call
     b.branch(got if kind == "i1" else b.op(f"extractvalue {kind} {got}, 1"), bad, good)
     b.place(good)
     result = "0" if kind == "i1" else b.op(f"extractvalue {kind} {got}, 0")
-    boxed = conversion.to_python(b, graph.result, result)
+    boxed = marshal.to_python(b, graph.result, result)
     if b.managed.is_managed(graph.result):
         b.managed.release(b, graph.result, result)
     b.do(f"ret ptr {boxed}")

@@ -6,9 +6,11 @@ cell ``jl.row.<namespace>.<name>``. An exception stays Python's; the record says
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jitlang import registry
 from jitlang.codegen.function import FunctionBuilder
-from jitlang.codegen.script.conversion import acquire, api, drop, from_python, python_failed, require, to_python
+from jitlang.codegen.script.marshal import from_python, to_python
 from jitlang.codegen.script.rows import FALLBACK
 from jitlang.errors import CodegenError
 from jitlang.ir.graph import Node
@@ -31,6 +33,48 @@ def _provide(row: registry.Operator) -> None:
 registry.on_register(_provide)
 for _row in list(registry.all_operators()):
     _provide(_row)
+
+
+# ---- the CPython API ----------------------------------------------------------------------------------------------
+
+
+def api(b: FunctionBuilder, name: str, signature: str, *arguments: str) -> str:
+    """A call of a function of CPython's; returns the result's operand ('' where there is none)."""
+    result, _, types = signature.partition(" (")
+    given = ", ".join(f"{t} {a}" for t, a in zip(types[:-1].split(", "), arguments, strict=False))
+    text = f"call {result} {b.module.declare(name, signature)}({given})"
+    if result == "void":
+        b.do(text)
+        return ""
+    return b.op(text)
+
+
+def drop(b: FunctionBuilder, object: str) -> None:
+    """Gives up a reference to a Python object."""
+    api(b, "Py_DecRef", "void (ptr)", object)
+
+
+def acquire(b: FunctionBuilder) -> None:
+    """Takes the GIL, unless it is held."""
+    api(b, "jl.host.acquire", "void (ptr)", "%ctx")
+
+
+def python_failed(b: FunctionBuilder, node: Node) -> None:
+    """Ends the block: Python's error indicator is set."""
+    api(b, "jl.host.failed", "void (ptr)", "%ctx")
+    b.do(f"br label %{b.failure(node)}")
+    b.current.closed = True
+
+
+def require(b: FunctionBuilder, node: Node, object: str, undo: Callable[[], None] = lambda: None) -> str:
+    """Goes on if `object` is not null, else fails with Python's error after `undo`; returns the object."""
+    bad, following = b.block("null"), b.block("made")
+    b.branch(b.op(f"icmp eq ptr {object}, null"), bad, following, likely=False)
+    b.place(bad)
+    undo()
+    python_failed(b, node)
+    b.place(following)
+    return object
 
 
 # ---- calls --------------------------------------------------------------------------------------------------------
@@ -62,7 +106,7 @@ def call_python(b: FunctionBuilder, node: Node) -> None:
     undo()
     require(b, node, made)
     for out in node.outputs:
-        b.values[out] = from_python(b, node, out.type, made)
+        b.values[out] = from_python(b, node, out.type, made, lambda: drop(b, made))
     drop(b, made)
 
 

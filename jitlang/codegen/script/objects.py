@@ -7,18 +7,18 @@ has, for each class that it makes instances of, a `ClassInfo` and the function t
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from jitlang.codegen.function import FunctionBuilder, lowering
 from jitlang.codegen.library import memory, numbers, objects, values
 from jitlang.codegen.library.layout import CHANGED, OBJECT_BYTES, Object
-from jitlang.codegen.llvm_types import register_type, size_and_align
+from jitlang.codegen.llvm_types import quote, register_type, size_and_align
 from jitlang.codegen.script.containers import load_value, store_value, tag
-from jitlang.codegen.script.conversion import module_function
 from jitlang.codegen.script.managed import invoke
 from jitlang.codegen.script.rows import native
 from jitlang.frontend.kernel import offset_of
-from jitlang.ir.graph import Node
+from jitlang.ir.graph import Graph, Node
 from jitlang.types import FLOAT, INT, NONE, U8, ClassType, OptionalType, Pointer, TupleType, Type
 
 _OBJECT: Any = Object
@@ -39,6 +39,22 @@ def _layout(attributes: tuple[tuple[str, Type], ...]) -> tuple[dict[str, int], i
         offsets[name] = at
         at += size
     return offsets, (at + 7) // 8 * 8
+
+
+def module_function(b: FunctionBuilder, symbol: str, type: Type, result: str, parameters: list[str], body: Callable[[FunctionBuilder, Type], None]) -> str:
+    """The name of an internal function of the module, made on first use; `body` returns by ``ret``."""
+    module = b.module
+    if symbol not in module.functions:
+        module.functions[symbol] = ""
+        inner = FunctionBuilder(module, Graph(symbol, type), symbol, raises=True, managed=b.managed)
+        body(inner, type)
+        lines = [f"define internal {result} @{quote(symbol)}({', '.join(parameters)}) nounwind {{"]
+        for block in inner.blocks:
+            lines += [f"{block.label}:", *(f"  {line}" for line in (*block.phis, *block.lines))]
+            if not block.closed:
+                lines.append("  unreachable")
+        module.functions[symbol] = "\n".join([*lines, "}"])
+    return f"@{quote(symbol)}"
 
 
 def attribute_address(b: FunctionBuilder, type: ClassType, object: str, name: str) -> str:

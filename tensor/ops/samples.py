@@ -42,7 +42,7 @@ class D:
 class Sample:
     """One call: arguments and keywords.
 
-    `error` is the exception that it raises; `loose` multiplies the tolerance; `unordered` says that values are not defined
+    `error` is the exception that it raises; `loose` multiplies the tolerance; `undefined` says that values are not defined
     (an uninitialised tensor), so that only dtype and shape are compared.
     """
 
@@ -52,6 +52,7 @@ class Sample:
         self.error = error
         self.loose = loose
         self.undefined = undefined
+        self.strides = True  # whether the result's strides are compared
 
     def __repr__(self) -> str:
         return f"Sample({', '.join([*map(repr, self.args), *(f'{k}={v!r}' for k, v in self.kwargs.items())])})"

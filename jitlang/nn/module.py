@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from jitlang.runtime.module import UNDEFINED
 from jitlang.tensor.tensor import Tensor
 
 
@@ -45,6 +46,8 @@ class Module:
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What a call of the module does. Raises NotImplementedError unless a subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    setattr(forward, UNDEFINED, True)
 
     # ---- attributes -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from jitlang.runtime.function import make_function
 from jitlang.runtime.script import FunctionCallee
 
 EXPORT = "_jitlang_export"
+UNDEFINED = "_jitlang_undefined"  # marks the base class's forward
 
 
 def export(method: Any) -> Any:
@@ -22,18 +23,10 @@ def export(method: Any) -> Any:
     return method
 
 
-def is_module(obj: Any) -> bool:
-    """Whether `obj` is an instance of a module class."""
-    from jitlang.nn.module import Module  # what is no module never pays for it
-
-    return isinstance(obj, Module)
-
-
 def entry_names(cls: type) -> list[str]:
     """The entry points of a module class: ``forward`` if it is defined, and the exported methods."""
-    from jitlang.nn.module import Module
-
-    names = ["forward"] if getattr(cls, "forward", None) is not Module.forward else []
+    forward = getattr(cls, "forward", None)
+    names = [] if forward is None or getattr(forward, UNDEFINED, False) else ["forward"]
     for base in reversed(cls.__mro__):
         names += [n for n, m in vars(base).items() if getattr(m, EXPORT, False) and n not in names]
     return names

@@ -14,6 +14,7 @@ from jitlang.config import flag
 from jitlang.errors import CompileError, ScriptNameError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import parameter_type, type_of_value
 from jitlang.frontend.emitter import Static
+from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
@@ -163,7 +164,7 @@ def script(obj: Any = None, **_: Any) -> Any:
         return obj
     if isinstance(obj, type):
         return obj
-    from jitlang.runtime.module import ScriptModule, is_module, script_module
+    from jitlang.runtime.module import ScriptModule, script_module
 
     if isinstance(obj, ScriptModule):
         return obj

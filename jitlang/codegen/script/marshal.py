@@ -108,19 +108,23 @@ def to_python(b: FunctionBuilder, type: Type, operand: str) -> str:
     return marshaller(type).box(b, type, operand)
 
 
-def from_python(b: FunctionBuilder, node: Node, type: Type, object: str) -> str:
-    """Emits the conversion of an object to an owned native value; what is not of `type` is a TypeError, as the failure of `node`. The GIL is held."""
+def from_python(b: FunctionBuilder, node: Node, type: Type, object: str, undo: Callable[[], None] = lambda: None) -> str:
+    """Emits the conversion of an object, borrowed, to an owned native value. The GIL is held.
+
+    What is not of `type` is a TypeError, as the failure of `node`, before which `undo` emits what has to be given up.
+    """
     status, bad = b.stack("i64", 1, 8), b.block("bad")
     operand = marshaller(type).take(b, type, object, "null", Exit(bad, status))
     here, misfit, failed = b.current, b.block("misfit"), b.block("failed")
     b.place(bad)
+    undo()
     b.branch(b.op(f"icmp eq i64 {b.op(f'load i64, ptr {status}')}, {FAILED}"), failed, misfit)
     b.place(failed)
     b.do(f"call void {b.module.declare('jl.host.failed', 'void (ptr)')}(ptr %ctx)")
     b.do(f"br label %{b.failure(node)}")
     b.current.closed = True
     b.place(misfit)
-    record_error(b, "TypeError", f"expected {type} from Python".replace("{", "{{").replace("}", "}}"))
+    record_error(b, "TypeError", f"the function returned a value that is not {type}".replace("{", "{{").replace("}", "}}"))
     b.do(f"br label %{b.failure(node)}")
     b.current.closed = True
     b.current = here

@@ -15,6 +15,7 @@ from jitlang.registry import Operator, on_register, overloads
 Maker = Callable[[Sequence[Operator]], Callable[..., Any]]
 
 _made: dict[str, Callable[..., Any]] = {}
+_listeners: list[Callable[[list[str] | None], None]] = []
 _lock = threading.Lock()
 
 
@@ -38,6 +39,8 @@ def set_maker(maker: Maker) -> None:
     with _lock:
         make_callable[0] = maker
         _made.clear()
+    for listener in _listeners:
+        listener(None)
 
 
 def operator(name: str) -> Callable[..., Any]:
@@ -58,8 +61,15 @@ def operator(name: str) -> Callable[..., Any]:
         return _made[name]
 
 
+def on_change(listener: Callable[[list[str] | None], None]) -> None:
+    """`listener` is told the names of operators whose callables are to be looked up anew (None: all)."""
+    _listeners.append(listener)
+
+
 def _forget(row: Operator) -> None:
-    _made.pop(row.name, None)
+    if _made.pop(row.name, None) is not None:
+        for listener in _listeners:
+            listener([row.name])
 
 
 on_register(_forget)

@@ -11,12 +11,21 @@ from typing import Any
 from jitlang.codegen.kernels import address_of
 from jitlang.native.layouts import ctypes_type
 from jitlang.native.pytypes import HandleType, handle_type
+from jitlang.tensor import slots
+from jitlang.tensor.callables import on_change, operator
 from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
 from jitlang.tensor.layout import Storage, TensorImpl
 from jitlang.tensor.methods import TensorMethods
 from jitlang.types import Pointer
 
-HANDLE: HandleType = handle_type(TensorMethods, address_of(release_tensor.instance(Pointer(TensorImpl))), name="jitlang.Tensor")
+HANDLE: HandleType = handle_type(
+    TensorMethods,
+    address_of(release_tensor.instance(Pointer(TensorImpl))),
+    name="jitlang.Tensor",
+    slots=slots.addresses("jl.handle.jitlang.Tensor.type"),
+)
+slots.fill(operator, TensorMethods)
+on_change(lambda names: slots.fill(operator, TensorMethods, names))
 Tensor: Any = HANDLE.type
 Impl: Any = ctypes_type(TensorImpl)
 

@@ -174,7 +174,10 @@ def _generic(annotation: Any, origin: Any, args: tuple[Any, ...], scope: Mapping
 
 def _union(args: tuple[Any, ...], scope: Mapping[str, Any] | None) -> Type | None:
     rest = [a for a in args if a is not type(None) and a is not None]
-    inner = [annotation_type(a, scope) for a in rest]
+    try:
+        inner = [annotation_type(a, scope) for a in rest]
+    except ScriptTypeError:  # one of them is no type of the language; the argument may still be
+        return None
     if any(t is None for t in inner) or len(set(inner)) > 1:
         return None  # specialised by what is given
     if not inner:

@@ -1,4 +1,4 @@
-"""CPython as the oracle: a function is run undecorated and through the virtual machine, and both must agree.
+"""CPython as the oracle: a function is run undecorated, in the virtual machine and natively, and all must agree.
 
 In: a Python function and arguments. Out: an assertion. Values agree in value and type, exceptions in type, arguments in what the call
 left in them, and both print the same.
@@ -10,13 +10,14 @@ import contextlib
 import copy
 import dataclasses
 import io
+import os
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
-import jitlang.operators  # noqa: F401
+import jitlang
 from jitlang.errors import CompileError
 from jitlang.frontend.annotations import type_of_value
 from jitlang.frontend.emitter import Static
@@ -109,21 +110,43 @@ def as_declared(function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
 
 
 def check(function: Callable[..., Any], *args: Any, messages: bool = False) -> Any:
-    """Asserts that the virtual machine does what CPython does with `function(*args)`; returns CPython's value."""
+    """Asserts that the virtual machine and native code do what CPython does with `function(*args)`; returns CPython's value."""
     program = program_for(function, args)
     run = VM(program).function()
     wanted = outcome(function, args)
     missing = [p.default for p in signature_of(function).parameters[len(args) :] if p.default is not MISSING]
     for _ in range(2):
-        got = outcome(run, [*as_declared(function, args), *missing])
-        shown = f"{function.__name__}{tuple(args)}: VM {got}, CPython {wanted}"
-        assert got.raised == wanted.raised, shown
-        assert same(got.value, wanted.value), shown
-        assert got.printed == wanted.printed, shown
-        assert all(map(same, got.args, wanted.args)), shown
-        if messages and wanted.raised != "AssertionError":  # pytest rewrites the assertions of a test module
-            assert got.message == wanted.message, shown
+        compare(outcome(run, [*as_declared(function, args), *missing]), wanted, f"{function.__name__}{tuple(args)} in the VM", messages)
+    with tier("native"):
+        native = jitlang.script(function)
+        for _ in range(2):
+            compare(outcome(native, args), wanted, f"{function.__name__}{tuple(args)} in native code", messages)
     return wanted.value
+
+
+def compare(got: Outcome, wanted: Outcome, what: str, messages: bool) -> None:
+    """Asserts that a call did what CPython does."""
+    shown = f"{what}: {got}, CPython {wanted}"
+    assert got.raised == wanted.raised, shown
+    assert same(got.value, wanted.value), shown
+    assert got.printed == wanted.printed, shown
+    assert all(map(same, got.args, wanted.args)), shown
+    if messages and wanted.raised != "AssertionError":  # pytest rewrites the assertions of a test module
+        assert got.message == wanted.message, shown
+
+
+@contextlib.contextmanager
+def tier(name: str) -> Iterator[None]:
+    """Within the block, scripts run in that tier only."""
+    before = os.environ.get("JITLANG_TIER")
+    os.environ["JITLANG_TIER"] = name
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["JITLANG_TIER"]
+        else:
+            os.environ["JITLANG_TIER"] = before
 
 
 def check_error(function: Callable[..., Any], *args: Any, error: type[CompileError], match: str, line: int, col: int, hint: str = "") -> None:

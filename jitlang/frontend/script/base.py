@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jitlang.errors import ScriptNameError, ScriptTypeError
-from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type
+from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type, type_of_value
 from jitlang.frontend.emitter import Emitter, Left, Result, Static
 from jitlang.frontend.liveness import stores
 from jitlang.frontend.script.match import Match, constant_of, match
@@ -312,17 +312,23 @@ class ScriptBase(Emitter):
                 self.unit.note_class(type(value))
                 return self.retype(made, named_tuple_type(type(value), tuple(p.type for p in parts)))
             return made
-        if isinstance(value, list | dict):
+        if isinstance(value, list | dict) or isinstance(type_of_value(value), TensorType):
             return self.container_constant(value, what)
         self.type_error(f"{what} is {show_static(value)}, which has no value at run time", hint="call it, or pass a value")
 
-    def container_constant(self, value: list[Any] | dict[Any, Any], what: str) -> Value:
-        """A list or dict of the module, as it is now; built once, at the function's start."""
+    def tensor_constant(self, value: Any, what: str) -> Value:
+        """A tensor of the module, made anew from its elements."""
+        raise NotImplementedError
+
+    def container_constant(self, value: Any, what: str) -> Value:
+        """A list, dict or tensor of the module, as it is now; built once, at the function's start."""
         known = self.cells.get(id(value))
         if known is None:
             with self.inside(self.header):
                 if isinstance(value, list):
                     known = self.list_of([self.materialise(Static(v), what) for v in value])
+                elif not isinstance(value, dict):
+                    known = self.tensor_constant(value, what)
                 else:
                     known = self.dict_of([(self.materialise(Static(k), what), self.materialise(Static(v), what)) for k, v in value.items()])
             self.cells[id(value)] = known

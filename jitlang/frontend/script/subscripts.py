@@ -93,11 +93,14 @@ class Subscripts(Conditions):
             type = base.type
         if isinstance(type, TensorType):
             return self.tensor_item(base, index)
-        if isinstance(index, Static) and isinstance(index.value, SliceValue):
+        if isinstance(index, Static) and isinstance(index.value, SliceValue) and not isinstance(type, ClassType):
             return self.slice_of(base, index.value)
         if isinstance(type, TupleType):
             return self.tuple_item(base, index)
         if isinstance(type, ClassType):
+            parts = self.module_parts(base)
+            if parts is not None:
+                return self.module_item(parts, index, type)
             return self.call_method(base, "__getitem__", [self.value(index, "the index")], {})
         if isinstance(type, ListType) or type == STR:
             return self.op("py::getitem", base, self.whole(index, type))
@@ -131,6 +134,33 @@ class Subscripts(Conditions):
             self.when(self.op("py::not", self.op("py::contains", base, key)), lambda: void(make()))
             return self.op("py::getitem", base, key)
         return self.choose(self.op("py::contains", base, key), lambda: self.op("py::getitem", base, key), make)
+
+    def module_parts(self, value: Value) -> list[tuple[str, Value]] | None:
+        """The parts of a module list, sequential or dict; None for any other value."""
+        raise NotImplementedError
+
+    def module_item(self, parts: list[tuple[str, Value]], index: Result, type: ClassType) -> Result:
+        """A part of a module list by number (a constant one, unless all have one type), of a module dict by name; a slice gives some parts."""
+        if isinstance(index, Static) and isinstance(index.value, SliceValue):
+            bounds: list[Any] = [b.constant if b.is_constant else NEVER for b in index.value.parts()]
+            if NEVER in bounds:
+                self.type_error("a slice of modules needs constant bounds")
+            return Static(Parts([v for _, v in parts][slice(bounds[0], bounds[1], bounds[2])]))
+        at = self.value(index, "the index")
+        if at.is_constant and at.type == STR:
+            found: Value | None = dict(parts).get(at.constant)
+            if found is None:
+                self.type_error(f"{type} has no part '{at.constant}'")
+            return found
+        if at.is_constant:
+            if not -len(parts) <= at.constant < len(parts):
+                self.type_error(f"index {at.constant} is out of range, {type} has {len(parts)} parts")
+            return parts[at.constant][1]
+        if len({v.type for _, v in parts}) != 1:
+            self.type_error("the index of modules of different types must be a constant", hint="loop over them, or compare the index in ifs")
+        if at.type == STR:
+            return self.op("py::getitem", self.dict_of([(self.constant(n), v) for n, v in parts]), at)
+        return self.op("py::getitem", self.list_of([v for _, v in parts]), at)
 
     def check_key(self, key: Value, type: DictType) -> None:
         """A compile error for a key that cannot be in the dict."""

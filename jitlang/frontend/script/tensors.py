@@ -39,6 +39,9 @@ CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64
 ALIASES = {"T": "t", "mT": "mT", "element_size": "element_size"}
 
 
+MAX_CONSTANT = 4096
+
+
 class BoundTensorMethod(Callee):
     """``tensor.method``, not called yet."""
 
@@ -212,6 +215,18 @@ class Tensors(Subscripts):
         made = self.op("aten::empty", self.emit("prim::List", sizes, (ListType(INT),)).output, dtype=kind)
         self.fill_data(made, data, sizes, 0)
         return made
+
+    def tensor_constant(self, value: Any, what: str) -> Value:
+        """A tensor of the module, made anew from its elements; a large one belongs in a module or an argument."""
+        if value.numel() > MAX_CONSTANT:
+            self.type_error(
+                f"{what} is a tensor of {value.numel()} elements outside the script", hint="pass it as an argument, or make it a buffer of a module"
+            )
+        return self.tensor_of(self.data_constant(value.tolist()), self.constant(value.dtype, DTYPE))
+
+    def data_constant(self, data: Any) -> Value:
+        """Nested lists of numbers."""
+        return self.list_of([self.data_constant(d) for d in data]) if isinstance(data, list) else self.constant(data)
 
     def data_shape(self, type: Type) -> tuple[int, Type]:
         """How deep lists of numbers are nested, and what numbers they hold."""

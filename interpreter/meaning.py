@@ -21,21 +21,26 @@ from jitlang.types import ClassType, TupleType
 def operator_callable(row: Operator) -> Callable[..., Any]:
     """The Python function that applies an operator to Python values: all arguments of the row, by position.
 
-    ``row.extra["eager"]`` where a layer has put one there, else ``row.python``, else (tensor operators) the native kernel.
-    IRError where the row has none of them.
+    ``row.python`` for Python's own types; for tensors what `eager` makes of the row: its compiled kernel. IRError where the row has no meaning.
     """
-    call: Callable[..., Any] | None = row.extra.get("eager")
-    if call is None and row.namespace == "aten":
-        from jitlang.tensor import binder  # only programs with tensors need it
-
-        def apply(*values: Any) -> Any:
-            return binder.invoke(row, values)
-
-        return apply
-    call = call or row.python
-    if call is None:
+    if row.namespace == "aten" and row.native is not None:
+        return eager[0](row)
+    if row.python is None:
         raise IRError(f"operator {row.schema.full_name} has no meaning that Python can call")
-    return call
+    return row.python
+
+
+def _through_binder(row: Operator) -> Callable[..., Any]:
+    from jitlang.tensor import binder  # only programs with tensors need it
+
+    def apply(*values: Any) -> Any:
+        return binder.invoke(row, values)
+
+    return apply
+
+
+# What makes the callable of a tensor operator's row; the layer that compiles scripts puts its own here.
+eager: list[Callable[[Operator], Callable[..., Any]]] = [_through_binder]
 
 
 @functools.lru_cache(maxsize=512)

@@ -6,6 +6,7 @@ apart by dtype or rank, so an operator is compiled once for each form it is call
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,6 +66,15 @@ class OperatorCallee(Callee):
         return unit.program
 
 
+class RowCallee(OperatorCallee):
+    """One row, which takes all its arguments by position: what the VM calls."""
+
+    def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
+        arguments = self.rows[0].schema.arguments
+        split = next((i for i, a in enumerate(arguments) if a.keyword_only), len(arguments))
+        return super().prepare(args[:split], {a.name: v for a, v in zip(arguments[split:], args[split:], strict=True)})
+
+
 def _given(value: Any) -> Type | Static:
     """What an argument is known by: text and None by their value, everything else by its type."""
     if value is None or isinstance(value, str):
@@ -95,3 +105,9 @@ def _key(given: Type | Static) -> Any:
 def operator_function(rows: Sequence[Operator]) -> Any:
     """The callable of these rows."""
     return make_function(OperatorCallee(rows))
+
+
+@functools.lru_cache(maxsize=2048)
+def row_function(row: Operator) -> Any:
+    """The callable of one row, with all its arguments by position."""
+    return make_function(RowCallee([row]))

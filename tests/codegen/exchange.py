@@ -9,18 +9,20 @@ from collections.abc import Callable
 from typing import Any
 
 from jitlang.codegen.function import FunctionBuilder
-from jitlang.codegen.kernels import link
-from jitlang.codegen.library.marshal_layout import FAILED
+from jitlang.codegen.kernels import link, reference
+from jitlang.codegen.library.marshal_layout import FAILED, FINISH, State
+from jitlang.codegen.library.marshal_state import begin
 from jitlang.codegen.module import Module
 from jitlang.codegen.script.managed import MANAGED
-from jitlang.codegen.script.marshal import Exit, marshaller
+from jitlang.codegen.script.marshal import Exit, call_end, marshaller
 from jitlang.codegen.script.marshal_objects import OBJECTS, bind, keys_of
 from jitlang.frontend.annotations import named_tuple_class
+from jitlang.frontend.kernel import size_of
 from jitlang.ir.graph import Graph, Node, Program
 from jitlang.native import engine
 from jitlang.native.pytypes import callable_type
 from jitlang.runtime.units import Unit, compile_unit, single_entry
-from jitlang.types import ClassType, TupleType, Type
+from jitlang.types import I64, ClassType, Pointer, TupleType, Type
 
 for _name in ("containers", "dicts", "strings", "objects"):
     importlib.import_module(f"jitlang.codegen.script.{_name}")
@@ -29,15 +31,32 @@ for _name in ("containers", "dicts", "strings", "objects"):
 @functools.cache
 def exchange(type: Type) -> Callable[[Any], Any]:
     """A function that converts its argument to native code and back; TypeError for what is not of the type."""
+    return _convert(type, keep=False)
+
+
+@functools.cache
+def snapshot(type: Type) -> Callable[[Any], Any]:
+    """As `exchange`, but as a call of a Python function in the middle of a native call: what came from Python is handed out itself."""
+    return _convert(type, keep=True)
+
+
+def _convert(type: Type, *, keep: bool) -> Callable[[Any], Any]:
     module = Module()
     b = FunctionBuilder(module, Graph("go", type), "go", raises=False, managed=MANAGED[0])
     bad, failed, misfit = b.block("bad"), b.block("failed"), b.block("misfit")
     status = b.stack("i64", 1, 8)
-    operand = marshaller(type).take(b, type, "%object", "null", Exit(bad, status))
+    state = b.stack("i8", size_of(State), 8) if keep else "null"
+    if keep:
+        b.do(f"call void {reference(module, begin.instance(Pointer(State), I64, I64))}(ptr {state}, i64 0, i64 0)")
+    operand = marshaller(type).take(b, type, "%object", state, Exit(bad, status))
     made = marshaller(type).give(b, type, operand, "null")
     b.managed.release(b, type, operand)
+    if keep:
+        call_end(b, FINISH, state)
     b.do(f"ret ptr {made}")
     b.place(bad)
+    if keep:
+        call_end(b, FINISH, state)
     b.branch(b.op(f"icmp eq i64 {b.op(f'load i64, ptr {status}')}, {FAILED}"), failed, misfit)
     b.place(misfit)
     error = b.op(f"load ptr, ptr {module.external('PyExc_TypeError')}")

@@ -111,6 +111,8 @@ def claim(state: ptr[State], plan: ptr[Plan], native: ptr[u8], object: ptr[u8]) 
     owner = owner_of(native, plan)
     if not add(state, object, native, plan, owner[0], False):
         return False
+    if state.snapshot == 0:
+        cast(ptr[i64], native)[0] = cast(ptr[i64], native)[0] + 1
     owner[0] = address(object) | state.snapshot
     return True
 

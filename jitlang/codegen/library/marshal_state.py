@@ -251,16 +251,16 @@ def forget_attributes(e: ptr[Entry]) -> None:
 
 @kernel
 def give_up(state: ptr[State], forget: b1) -> None:
-    """Gives up all entries; `forget`: the natives end here, cycles too."""
+    """Gives up all entries; `forget`: the natives end here, cycles of those that Python has seen too."""
     if forget:
-        for n in range(state.read):
+        for n in range(state.count):
             e = state.entries + n
             if e.plan.cyclic != 0:
                 forget_attributes(e)
     slot = local(ptr[u8], 1)
     for n in range(state.count):
         e = state.entries + n
-        if n < state.read:
+        if state.snapshot == 0:
             slot[0] = e.native
             release_at(e.plan, cast(ptr[u8], slot))
         decref(e.object)

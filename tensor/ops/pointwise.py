@@ -182,6 +182,7 @@ binary("fmax", _every(a.fmax, a.bit_or), "The larger of both; the other one wher
 binary("fmin", _every(a.fmin, a.bit_and), "The smaller of both; the other one where one is NaN.", forms=("Tensor",), inplace=False, plain=True, dtypes=ALL)
 binary("copysign", {"f": a.copy_sign}, "The magnitude of self with the sign of other.", TO_FLOAT, dtypes=NUMERIC)
 
+TABLES: dict[str, Any] = {}
 for _name, _op, _operator, _alias in (
     ("eq", a.eq, python.eq, ()),
     ("ne", a.ne, python.ne, ("not_equal",)),
@@ -190,7 +191,8 @@ for _name, _op, _operator, _alias in (
     ("gt", a.gt, python.gt, ("greater",)),
     ("ge", a.ge, python.ge, ("greater_equal",)),
 ):
-    binary(_name, _every(_op), f"Element by element self {_name} other.", RESULT_BOOL, dtypes=ALL, alias=_alias, operator=_operator)
+    TABLES[_name] = binary(_name, _every(_op), f"Element by element self {_name} other.", RESULT_BOOL, dtypes=ALL, alias=_alias, operator=_operator)
+EQ, NE = TABLES["eq"], TABLES["ne"]
 for _name, _op in (("logical_and", a.logical_and), ("logical_or", a.logical_or), ("logical_xor", a.logical_xor)):
     binary(_name, _every(_op), f"{_name.split('_')[1].capitalize()} of the truth of both.", RESULT_BOOL, forms=("Tensor",), plain=True, dtypes=ALL)
 for _name, _op, _operator in (("and", a.bit_and, python.and_), ("or", a.bit_or, python.or_), ("xor", a.bit_xor, python.xor)):
@@ -222,4 +224,5 @@ for _name, _op, _doc in (
     ("isfinite", a.isfinite, "Whether it is neither infinite nor NaN."),
     ("signbit", _every(a.signbit), "Whether it has a minus sign."),
 ):
-    unary(_name, _op if isinstance(_op, dict) else _every(_op), _doc, RESULT_BOOL, inplace=False, dtypes=ALL, special=True)
+    TABLES[_name] = unary(_name, _op if isinstance(_op, dict) else _every(_op), _doc, RESULT_BOOL, inplace=False, dtypes=ALL, special=True)
+ISFINITE = TABLES["isfinite"]

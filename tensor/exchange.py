@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from jitlang.tensor import sharing
 from jitlang.tensor.callables import operator
 from jitlang.tensor.conversion import elements, new
 from jitlang.tensor.handles import impl, take
@@ -16,7 +17,7 @@ from jitlang.tensor.kernels.tensors import foreign
 from jitlang.tensor.layout import READ_ONLY
 from jitlang.types import DTYPES, DType, dtype_coded, dtype_named
 
-_alive: dict[int, Any] = {}
+_alive = sharing.owners
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -51,7 +52,7 @@ def to_numpy(tensor: Any) -> Any:
     sizes, strides = t.sizes[: t.rank], t.strides[: t.rank]
     span = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if t.numel else 0
     room = (ctypes.c_char * (span * dtype.itemsize)).from_address(t.data)
-    room.owner = tensor
+    room.owner = tensor if t.flags & READ_ONLY else sharing.Loan(tensor, t.storage)
     array = numpy.ndarray(sizes, dtype, room, 0, [s * dtype.itemsize for s in strides])
     if t.flags & READ_ONLY:
         array.flags.writeable = False
@@ -153,7 +154,7 @@ def to_dlpack(tensor: Any) -> Any:
     managed.tensor = _DLTensor(t.data, 1, 0, rank, _DL_CODES[dtype.kind], dtype.itemsize * 8, 1, shape, strides, 0)
     managed.deleter = ctypes.cast(_delete, ctypes.c_void_p).value
     address = ctypes.addressof(managed)
-    _alive[address] = (managed, shape, strides, tensor)
+    _alive[address] = (managed, shape, strides, sharing.Loan(tensor, t.storage))
     return _new_capsule(address, _NAME, ctypes.cast(_capsule_end, ctypes.c_void_p))
 
 

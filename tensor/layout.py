@@ -24,7 +24,8 @@ READ_ONLY = 8  # the memory must not be written (a mapped file)
 
 # Storage.state
 FOREIGN = 1  # the memory is somebody else's
-LENT = 2  # somebody else may write to the memory, which `version` does not count
+LENT = 2  # somebody else may write to the memory, which `version` does not count, until the loan ends
+GIVEN = 4  # the same without end: the address was given away
 STATE_BITS = 63
 
 CPU = 0
@@ -37,7 +38,7 @@ class Storage:
     """Memory that views share.
 
     `block` is the element block to give back to the allocator (null: elements are inline or foreign); `destroy`, where not
-    null, is called with `owner` when the last view is gone. `version` counts in-place writes. `state` is the bits `FOREIGN` and `LENT`, and
+    null, is called with `owner` when the last view is gone. `version` counts in-place writes. `state` is the bits `FOREIGN`, `LENT` and `GIVEN`, and
     above them the address of the first packed copy (see `jitlang.tensor.kernels.packs`).
     """
 

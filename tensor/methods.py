@@ -144,6 +144,9 @@ class TensorMethods:
 
     def data_ptr(self) -> int:
         """The address of the first element."""
+        from jitlang.tensor.sharing import give_away
+
+        give_away(_impl(self).storage)
         return int(_impl(self).data)
 
     def is_contiguous(self) -> bool:

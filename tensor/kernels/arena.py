@@ -173,10 +173,10 @@ def unlock() -> None:
 
 
 @kernel(extern=True)
-def lend(s: ptr[Storage]) -> None:
-    """Marks that others may write to the memory; the caller holds the GIL."""
-    if atomic_load(addr(s.state)) & LENT == 0:
-        atomic_add(addr(s.state), LENT)
+def lend(s: ptr[Storage], bit: i64) -> None:
+    """Marks (`LENT`, `GIVEN`) that others may write to the memory; the caller holds the GIL."""
+    if atomic_load(addr(s.state)) & bit == 0:
+        atomic_add(addr(s.state), bit)
 
 
 @kernel(extern=True)

@@ -163,7 +163,7 @@ def turn(T: Any, k: i64, rows: i64, source: Any, ld: i64, target: Any, pitch: i6
         turn64(k, rows, x, ld, y, pitch)
 
 
-@kernel
+@kernel(inline="never")
 def pack(T: Any, k: i64, columns: i64, b: Any, b_k: i64, b_column: i64, pitch: i64, target: Any) -> None:
     """Writes columns of `b` side by side, k after k; what stands in the rest of the last register is a number, but of no use."""
     width = tile_width(T)
@@ -185,7 +185,7 @@ def pack(T: Any, k: i64, columns: i64, b: Any, b_k: i64, b_column: i64, pitch: i
             row[j] = T(0.0)
 
 
-@kernel
+@kernel(inline="never")
 def pack_chunk(T: Any, p: ptr[Product], index: i64) -> None:
     """Packs one panel."""
     width, panel = tile_width(T), panel_columns(T)
@@ -238,7 +238,7 @@ def copied_rows(T: Any, p: ptr[Product]) -> b1:
     return p.a_k != 1 or p.m > WHOLE_ROWS
 
 
-@kernel
+@kernel(inline="never")
 def product_chunk(T: Any, p: ptr[Product], index: i64) -> None:
     """The product for one block of rows and some panels."""
     column_block = index % p.column_blocks
@@ -345,7 +345,7 @@ def product_chunk(T: Any, p: ptr[Product], index: i64) -> None:
     release_block(room, size)
 
 
-@kernel
+@kernel(inline="never")
 def copy_block(T: Any, rows: i64, k: i64, a: Any, a_row: i64, a_k: i64, block: Any, pitch: i64) -> None:
     """A dense copy of a block of `a`."""
     if a_k == 1:
@@ -407,7 +407,6 @@ def multiply_floats(T: Any, p: ptr[Product]) -> None:
         least = minimum(MANY_PANELS, maximum(4, panels * p.row_blocks * batch // CHUNKS))
     p.panels = minimum(panels, maximum(least, -(-CHUNK_WORK // work)))
     p.column_blocks = -(-panels // p.panels)
-    p.failed = 0
     chunks = batch * p.row_blocks * p.column_blocks
     if work * panels < 3 * CHUNK_WORK // maximum(1, batch * p.row_blocks):
         for i in range(chunks):
@@ -500,5 +499,6 @@ def swap_roles(p: ptr[Product]) -> None:
 @kernel
 def multiply(dtype: i64, p: ptr[Product]) -> None:
     """Does a product; raises where the dtype has none, or where there is no memory."""
+    p.failed = 0
     call_pointer(VOID, loop_of(MULTIPLY.table, dtype), p)
     check(p.failed == 0, "MemoryError", "out of memory: cannot allocate the blocks of a matrix product")

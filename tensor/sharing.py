@@ -1,0 +1,84 @@
+"""Who else may write to a tensor's memory. Copies that are made of the memory are good only while nobody does behind the runtime's back.
+
+In: what keeps foreign memory alive; tensors whose memory is given to others. Out: an answer to native code, and marks on storages.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+from typing import Any
+
+from jitlang.native import host
+from jitlang.tensor.layout import GIVEN, LENT
+
+owners: dict[int, Any] = {}  # by the key that a storage over foreign memory holds: (object that keeps the memory alive, …)
+
+_probe = (object(),)
+_SOLE = sys.getrefcount(_probe[0])  # the count of an object that only its container refers to
+
+
+def _nobody_else_has(container: Any) -> bool:
+    """Whether the first item of a tuple is an array with memory that is reached through it alone."""
+    import numpy
+
+    if type(container[0]) is not numpy.ndarray or sys.getrefcount(container[0]) > _SOLE:
+        return False
+    array = container[0]
+    while type(array.base) is numpy.ndarray:
+        if sys.getrefcount(array.base) > _SOLE:
+            return False
+        array = array.base
+    if array.base is None:
+        return bool(array.flags.owndata)
+    memory = array.base.obj if type(array.base) is memoryview else array.base
+    # Of other buffers nobody can tell who has them: a memoryview leaves no trace in them.
+    return type(memory) is bytes or getattr(memory, "private", False) is True
+
+
+@host.host_function("jl.host.is_private", ctypes.c_int64, ctypes.c_int64)
+def is_private(key: int) -> int:
+    """1 if nobody but a storage can reach the foreign memory that it stands over."""
+    try:
+        return int(_nobody_else_has(owners[key]))
+    except Exception:  # an unusual object: it may be anybody's
+        return 0
+
+
+@functools.cache
+def _marks() -> tuple[Any, Any]:
+    from jitlang.codegen.kernels import address_of  # loads the code generator
+    from jitlang.tensor.kernels.arena import end_loan, lend
+    from jitlang.tensor.layout import Storage
+    from jitlang.types import I64, Pointer
+
+    begin = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address_of(lend.instance(Pointer(Storage), I64)))
+    return begin, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(end_loan.instance(Pointer(Storage))))
+
+
+_loans: dict[int, int] = {}  # how many loans of a storage are open
+
+
+class Loan:
+    """Holds a tensor whose memory others may write to until the loan is freed."""
+
+    def __init__(self, tensor: Any, storage: int) -> None:
+        begin, self.end = _marks()
+        begin(storage, LENT)
+        self.tensor = tensor
+        self.storage = storage
+        _loans[storage] = _loans.get(storage, 0) + 1
+
+    def __del__(self) -> None:
+        left = _loans[self.storage] - 1
+        if left:
+            _loans[self.storage] = left
+        else:
+            del _loans[self.storage]
+            self.end(self.storage)
+
+
+def give_away(storage: int) -> None:
+    """Marks memory whose address somebody outside has."""
+    _marks()[0](storage, GIVEN)

@@ -170,8 +170,10 @@ class _Entry:
         self.status = b.stack("i64", 1, 8)
         operands: list[str] = []
         undone = self.undo = b.block("undone")
+        # The guards have proved the types of plain values, so no plan is needed ("null" would say that nothing is proved).
+        state = "guarded" if self.state == "null" else self.state
         for param, object in zip(self.graph.params, objects, strict=True):
-            operand = marshaller(param.type).take(b, param.type, object, self.state, Exit(self.undo, self.status))
+            operand = marshaller(param.type).take(b, param.type, object, state, Exit(self.undo, self.status))
             operands.append(operand)
             if b.managed.is_managed(param.type):
                 self.undo = self.releasing(param, operand, self.undo)

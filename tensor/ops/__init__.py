@@ -1,3 +1,3 @@
 """The operator rows, by family; importing this package registers them all."""
 
-from jitlang.tensor.ops import creation, elementary, elements, indexing, joining, matrix, neural, pointwise, reductions, views  # noqa: F401
+from jitlang.tensor.ops import creation, elementary, elements, indexing, joining, matrix, neural, pointwise, reductions, sorting, views  # noqa: F401

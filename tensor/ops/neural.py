@@ -118,7 +118,7 @@ def log_of_sum(x: Tensor, mask: i64, keepdim: i64) -> Tensor:
     return result
 
 
-_SOFT = [Sample(X, 1, loose=3), Sample(X, 0, loose=3), Sample(B, 1, loose=3), Sample(M, -1, loose=3), Sample(A(()), 0), Sample(A((3, 5), "float64"), 1, loose=3), Sample(X, 1, D("float64"), loose=1e8), Sample(X, 2, error=True), Sample(A((3,), "int64"), 0, error=True), Sample(A((0, 3)), 1), Sample(A((3, 700)), 1, loose=5), Sample(A((3,), "int64"), 0, D("float32"))]
+_SOFT = [Sample(X, 1, loose=3), Sample(X, 0, loose=3), Sample(B, 1, loose=3), Sample(M, -1, loose=3), Sample(A(()), 0), Sample(A((3, 5), "float64"), 1, loose=3), Sample(X, 1, D("float64"), loose=1e8), Sample(X, 2, error=True), Sample(A((3,), "int64"), 0, error=True), Sample(A((0, 3)), 1), Sample(A((3, 700)), 1, loose=5), Sample(A((3,), "int64"), 0, D("float32"), loose=9)]
 for _name in ("softmax", "log_softmax"):
     _native = softmax_native if _name == "softmax" else log_softmax_native
     row(f"{_name}.int(Tensor self, int dim, dtype? dtype=None) -> Tensor", "exp(self) / sum(exp(self)) along a dimension." if _name == "softmax" else "The logarithm of softmax.", _native, PURE, infer=rules.like(2), samples=_SOFT)

@@ -195,8 +195,9 @@ for _name, _op, _operator, _alias in (
 EQ, NE = TABLES["eq"], TABLES["ne"]
 for _name, _op in (("logical_and", a.logical_and), ("logical_or", a.logical_or), ("logical_xor", a.logical_xor)):
     binary(_name, _every(_op), f"{_name.split('_')[1].capitalize()} of the truth of both.", RESULT_BOOL, forms=("Tensor",), plain=True, dtypes=ALL)
+BITS: dict[str, Any] = {}
 for _name, _op, _operator in (("and", a.bit_and, python.and_), ("or", a.bit_or, python.or_), ("xor", a.bit_xor, python.xor)):
-    binary(f"bitwise_{_name}", {"i": _op, "u": _op, "b": _op}, f"Bitwise {_name}.", dtypes=(*INTS, "bool"), scalars=(2,), operator=_operator, alias=(f"__{_name}__",))
+    BITS[_name] = binary(f"bitwise_{_name}", {"i": _op, "u": _op, "b": _op}, f"Bitwise {_name}.", dtypes=(*INTS, "bool"), scalars=(2,), operator=_operator, alias=(f"__{_name}__",))
 for _name, _op, _operator, _alias in (
     ("left", a.shift_left, python.lshift, "__lshift__"),
     ("right", a.shift_right, python.rshift, "__rshift__"),

@@ -159,6 +159,12 @@ def _int_type(_: DType | None) -> DType | None:
 
 
 X, M = A((2, 3, 4)), A((4, 3), layout="t")
+def pair_rule(types: Any, constants: Any, dims_at: int, keep_at: int) -> Any:
+    """Of reductions along one dimension that also give places."""
+    first = rule(_same_type, dims_at, keep_at)(types, constants)[0]
+    return [first, TensorType(dtype_coded(INT64), first.rank)]
+
+
 _LAYOUTS = [X, M, A((3, 4), layout="e"), A((5,), layout="s"), A((0, 3)), A(()), A((3, 100)), A((300, 5)), A((2, 5000)), A((5000, 3)), A((2, 3, 40), "float64")]
 _DIMS: list[tuple[A, Any, bool]] = [
     (X, 1, False),
@@ -405,14 +411,10 @@ def _extreme(name: str, loop: Any, doc: str) -> None:
         check(self.numel > 0, "IndexError", f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0.")
         return extreme_places(loop, self, all_dims(self), i64(keepdim))
 
-    def pair(types: Any, constants: Any) -> Any:
-        first = rule(_same_type, 1, 2)(types, constants)[0]
-        return [first, TensorType(dtype_coded(INT64), first.rank)]
-
     special = [Sample(A((3, 4), special=True)), Sample(A((5, 20), "float64", special=True))]
     row(f"{name}(Tensor self) -> Tensor", f"{doc} of all.", everything, PURE, infer=rule(_same_type, None, None), samples=[*reductions(name, ALL)[:4], *special, Sample(A((0,)), error=True), Sample(M), Sample(A((3000,))), Sample(A((3,), "bool"))])
     dim_samples = [Sample(X, 1), Sample(X, -1, True), Sample(M, 0), Sample(A((3, 40), "int64"), 1), Sample(A((40, 3), "int32"), 0), Sample(A((4, 5), special=True), 1), Sample(A(()), 0), Sample(A((3, 0)), 1, error=True), Sample(A((0, 3)), 1), Sample(A((3, 4), "bool"), 1)]
-    row(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", f"{doc} along a dimension, and its place.", with_places, PURE, infer=pair, samples=dim_samples)
+    row(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", f"{doc} along a dimension, and its place.", with_places, PURE, infer=lambda types, constants: pair_rule(types, constants, 1, 2), samples=dim_samples)
     row(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"{doc} along dimensions.", dims, PURE, infer=rule(_same_type, 1, 2), samples=[*along(), Sample(X), Sample(A((3, 0)), 1, error=True), Sample(A((5000, 4), "float64"), 0)])
     arg = [Sample(X), Sample(X, 1), Sample(X, -1, True), Sample(M, 0), Sample(M), Sample(A((4, 5), special=True), 1), Sample(A((3, 4), "int64"), 0), Sample(A((0,)), error=True), Sample(A(())), Sample(A((3, 5000)), 1)]
     row(f"arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"The place of the {doc.lower().removeprefix('the ')}.", place, PURE, infer=rule(_int_type, 1, 2), samples=arg)

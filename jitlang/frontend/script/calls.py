@@ -311,6 +311,8 @@ class Calls(Nested):
                 return value
             if isinstance(value.value, GeneratorValue):
                 return self.list_comprehension(value.value.node)
+        if isinstance(value, Static) and isinstance(value.value, Parts) and any(isinstance(i, Static) and self.is_object(i.value) for i in value.value.items):
+            return value
         if isinstance(value, Static) and isinstance(value.value, LazyIterable | RangeValue):
             value = self.as_list(value)
         held = self.value(value, f"argument '{parameter.name}' of {name}")

@@ -164,16 +164,28 @@ def read_archive(place: Place, *, references: Callable[[str, Archive], Any] | No
         raise ArchiveError(f"{name}: {error}" if name else str(error)) from None
 
 
+class _OwnMap(mmap.mmap):
+    """A file's memory that only the tensors of one archive reach: what is written to it stays in this process."""
+
+    private = True
+
+
+class _OwnBytes(bytearray):
+    """The same for bytes that were read from a stream."""
+
+    private = True
+
+
 def _bytes_of(place: Place) -> tuple[memoryview, str]:
     """The bytes, and the name of the file for messages."""
     if not isinstance(place, str | os.PathLike):
-        return memoryview(bytearray(place.read())), ""
+        return memoryview(_OwnBytes(place.read())), ""
     name = os.fspath(place)
     try:
         with Path(place).open("rb") as stream:
             if os.fstat(stream.fileno()).st_size == 0:
                 raise ArchiveError(f"{name}: the file is empty")
-            return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), name
+            return memoryview(_OwnMap(stream.fileno(), 0, access=mmap.ACCESS_COPY)), name
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ArchiveError(f"{name}: cannot be read: {reason}") from None

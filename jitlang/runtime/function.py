@@ -8,18 +8,20 @@ background thread, and is put at the head of the chain when it is ready.
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 import time
+import types
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from jitlang.config import flag
-from jitlang.errors import CodegenError
+from jitlang.errors import CodegenError, JitlangError
 from jitlang.ir.graph import Program, clone_program
 from jitlang.native import host
 from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.runtime import background
-from jitlang.runtime.units import DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
+from jitlang.runtime.units import CLEAN_CELL, DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
 
 Key = Hashable  # argument types, and whatever else a callee tells specialisations apart by
 CALLS_BEFORE_NATIVE = 2  # calls in the VM after which a specialisation is compiled
@@ -122,6 +124,7 @@ def function_type() -> CallableType:
         found = _state["type"] = callable_type(base)
         found.type.__doc__ = _Methods.__dict__["__doc__"]  # CPython gives the native type a __doc__ of its own, None
         host.object_cell(DISPATCH_CELL, dispatch)
+        host.object_cell(CLEAN_CELL, user_traceback)
     return found
 
 
@@ -134,10 +137,36 @@ def make_function(callee: Callee) -> Any:
     return made
 
 
+class ArgumentError(TypeError):
+    """A call whose arguments do not fit; shown as Python shows it, without library frames."""
+
+
+ArgumentError.__name__ = ArgumentError.__qualname__ = "TypeError"
+ArgumentError.__module__ = "builtins"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def user_traceback(error: BaseException) -> types.TracebackType | None:
+    """The traceback of `error` without jitlang's own frames, unless the error is a fault of jitlang itself."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    own = [f.tb_frame.f_code.co_filename.startswith(_PACKAGE) for f in frames]
+    if own and own[-1] and not isinstance(error, JitlangError | ArgumentError | KeyboardInterrupt):
+        return error.__traceback__
+    shown: types.TracebackType | None = None
+    for frame, hidden in reversed(list(zip(frames, own, strict=True))):
+        if not hidden:
+            shown = types.TracebackType(shown, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return shown
+
+
 def dispatch(function: Any, *args: Any, **kwargs: Any) -> Any:
     """The end of every chain: binds the arguments, finds or makes the specialisation, and runs it in the tier of the moment."""
     if isinstance(function, entry_type().type):  # `_native` called it: an argument is not what its type said
-        raise TypeError(f"the arguments {', '.join(type(a).__name__ for a in args)} have no native form")
+        raise ArgumentError(f"the arguments {', '.join(type(a).__name__ for a in args)} have no native form")
     callee: Callee = function.callee
     key, values = callee.prepare(args, kwargs)
     spec = function.specialise(key)

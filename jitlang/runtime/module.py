@@ -63,7 +63,7 @@ class ScriptModule:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._module, name, value)
 
-    def __dir__(self) -> Iterator[str]:  # type: ignore[override]
+    def __dir__(self) -> Iterator[str]:
         yield from {*object.__dir__(self), *dir(self._module), *self._functions}
 
     def __len__(self) -> int:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from jitlang.errors import CompileError, ScriptTypeError
 from jitlang.frontend.annotations import general, type_of_value
-from jitlang.frontend.emitter import Static
+from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.emitter import ScriptEmitter
 from jitlang.frontend.script.unit import Unit
 from jitlang.ir.graph import Graph, Program, Value, recompute_uses
@@ -44,14 +44,14 @@ class OperatorCallee(Callee):
         return (tuple(map(_key, given)), tuple((n, _key(t)) for n, t in named)), values
 
     def program(self, key: Key) -> Program:
-        positional, named = key  # type: ignore[misc]
+        positional, named = cast(tuple[Sequence[Any], Sequence[tuple[str, Any]]], key)
         unit = Unit()
         graph = Graph(f"aten.{self.name}")
         emitter = ScriptEmitter(unit, graph, Source(""), self.name, lambda name: None)
         emitter.begin_frame()
         try:
-            arguments = [_argument(emitter, graph, kind) for kind in positional]
-            keywords = {name: _argument(emitter, graph, kind) for name, kind in named}
+            arguments: list[Result] = [_argument(emitter, graph, kind) for kind in positional]
+            keywords: dict[str, Result] = {name: _argument(emitter, graph, kind) for name, kind in named}
             result = emitter.value(emitter.tensor_call(self.kind, arguments, keywords), "the result")
         except CompileError as error:
             error.where = None

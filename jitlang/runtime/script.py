@@ -18,7 +18,7 @@ from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
-from jitlang.runtime.function import Callee, Key, function_type, make_function
+from jitlang.runtime.function import ArgumentError, Callee, Key, function_type, make_function
 from jitlang.schema import MISSING
 from jitlang.types import FLOAT, INT, STR, OptionalType, TensorType, TupleType, Type
 
@@ -141,12 +141,12 @@ def bind(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     return values
 
 
-def _python_error(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> TypeError:
+def _python_error(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ArgumentError:
     try:
         inspect.signature(info.function).bind(*args, **kwargs)
     except TypeError as error:
-        return TypeError(f"{info.name}() {error}")
-    return TypeError(f"{info.name}(): the arguments do not fit")
+        return ArgumentError(f"{info.name}() {error}")
+    return ArgumentError(f"{info.name}(): the arguments do not fit")
 
 
 def script(obj: Any = None, **_: Any) -> Any:

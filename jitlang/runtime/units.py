@@ -26,9 +26,17 @@ from jitlang.passes.manager import optimise
 from jitlang.source import SourceRange
 
 DISPATCH_CELL = "jl.py.dispatch"  # the Python function that every chain ends at
-# Calls dispatch(callable, *args, **kwargs).
+CLEAN_CELL = "jl.py.clean"  # error → traceback
+# Calls dispatch(callable, *args, **kwargs). If that raises, clean(error) gives the traceback that the user is to see.
 _SLOW = """
 @dispatch = external global ptr
+@clean = external global ptr
+declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_NormalizeException(ptr, ptr, ptr)
+declare i32 @PyException_SetTraceback(ptr, ptr)
+declare void @PyErr_Restore(ptr, ptr, ptr)
+declare void @PyErr_Clear()
+declare void @Py_DecRef(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare i64 @PyTuple_Size(ptr)
 define ptr @jl.slow(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) {
@@ -50,8 +58,45 @@ go:
   %f = load ptr, ptr @dispatch
   %m = add i64 %n, 1
   %r = call ptr @PyObject_Vectorcall(ptr %f, ptr %copy, i64 %m, ptr %kwnames)
+  %failed = icmp eq ptr %r, null
+  br i1 %failed, label %bad, label %good
+good:
   ret ptr %r
+bad:
+  %cls = alloca ptr
+  %error = alloca ptr
+  %trace = alloca ptr
+  call void @PyErr_Fetch(ptr %cls, ptr %error, ptr %trace)
+  call void @PyErr_NormalizeException(ptr %cls, ptr %error, ptr %trace)
+  %c = load ptr, ptr %cls
+  %e = load ptr, ptr %error
+  %t = load ptr, ptr %trace
+  %none = icmp eq ptr %t, null
+  br i1 %none, label %restore, label %look
+look:
+  %ignored = call i32 @PyException_SetTraceback(ptr %e, ptr %t)
+  %cleaner = load ptr, ptr @clean
+  %seen = call ptr @PyObject_Vectorcall(ptr %cleaner, ptr %error, i64 1, ptr null)
+  %lost = icmp eq ptr %seen, null
+  br i1 %lost, label %keep, label %swap
+keep:
+  call void @PyErr_Clear()
+  br label %restore
+swap:
+  ; None, which no traceback is, stands for an empty one
+  %empty = icmp eq ptr %seen, @none
+  %set = call i32 @PyException_SetTraceback(ptr %e, ptr %seen)
+  call void @Py_DecRef(ptr %t)
+  br i1 %empty, label %bare, label %restore
+bare:
+  call void @Py_DecRef(ptr %seen)
+  br label %restore
+restore:
+  %shown = phi ptr [ null, %bad ], [ %t, %keep ], [ %seen, %swap ], [ null, %bare ]
+  call void @PyErr_Restore(ptr %c, ptr %e, ptr %shown)
+  ret ptr null
 }
+@none = external global i8
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 _types: list[CallableType] = []
@@ -86,7 +131,7 @@ def slow_entry() -> int:
     """The end of every chain: a vectorcall function that calls Python's dispatcher."""
     if not _slow:
         code, _, _ = cache.cached_object([_SLOW], lambda: (_SLOW, {}), level=1, whole_package=False)
-        _slow.append(engine.link(code, ["jl.slow"], {"dispatch": host.shared_cell(DISPATCH_CELL)})["jl.slow"])
+        _slow.append(engine.link(code, ["jl.slow"], {"dispatch": host.shared_cell(DISPATCH_CELL), "clean": host.shared_cell(CLEAN_CELL), "none": id(None)})["jl.slow"])
     return _slow[0]
 
 

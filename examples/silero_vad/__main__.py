@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from safetensors.numpy import load_file
 
 import jitlang as jl
 from examples.fetch import Unavailable, from_debian, from_pypi
+from examples.runner import run
 from examples.silero_vad.audio import RATE, recording
 from examples.silero_vad.model import CHUNK, SileroVAD
 
@@ -64,29 +64,10 @@ def scripted(weights: dict[str, Any]) -> Any:
 
 def from_command_line(work: Path, archive: Path, audio: Path) -> list[tuple[float, float]]:
     """Runs the archive in processes that have no source, from an empty folder; returns the stretches of speech."""
-    empty = work / "empty"
-    empty.mkdir(exist_ok=True)
-
-    def run(entry: str, output: str) -> str:
-        command = [
-            sys.executable,
-            "-m",
-            "jitlang",
-            "run",
-            str(archive),
-            "--entry",
-            entry,
-            "--input",
-            f"audio={audio}",
-            "--input",
-            f"sr={RATE}",
-            "--output",
-            output,
-        ]
-        return subprocess.run(command, cwd=empty, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-    run("audio_forward", str(work / "probabilities"))
-    return [(start, end) for start, end in json.loads(run("timestamps", "-"))]
+    inputs = ["--input", f"audio={audio}", "--input", f"sr={RATE}"]
+    run(work, str(archive), "--entry", "audio_forward", *inputs, "--output", str(work / "probabilities"))
+    segments = json.loads(run(work, str(archive), "--entry", "timestamps", *inputs, "--output", "-"))
+    return [(start, end) for start, end in segments]
 
 
 def check(package: Path, weights: dict[str, Any], samples: Any, from_archive: Any) -> int:

@@ -56,5 +56,7 @@ def _lower_tensor_row(b: FunctionBuilder, node: Node) -> None:
     instance = row.native.instance(*given)
     result, raises = abi(instance)
     made = b.call(node, reference(b.module, instance), result, operands, raises=raises)
-    if node.outputs:
+    if len(node.outputs) == 1:
         b.values[node.output] = made if result != VOID else "0"
+    for index, output in enumerate(node.outputs if len(node.outputs) > 1 else ()):
+        b.values[output] = b.op(f"extractvalue {register_type(result)} {made}, {index}")

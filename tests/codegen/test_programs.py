@@ -1,6 +1,10 @@
 """Whole programs in native code and in the interpreter: loops over containers, objects, ownership along every way out."""
 
-from rowcheck import check
+from rowcheck import check, compile_native
+
+from jitlang.codegen.library import memory
+from jitlang.frontend.script import compile_function
+from jitlang.types import INT
 
 LINKED = """
 class Node:
@@ -85,6 +89,29 @@ graph @f(%items: List[int], %index: List[int], %known: Dict[str, int], %key: str
 
 def test_a_long_chain_of_objects_is_freed() -> None:
     check(LINKED, (5,), (0,), (300_000,))
+
+
+class Tree:
+    def __init__(self, value: int):
+        self.value = value
+        self.children: list[Tree] = []
+
+
+def deep(n: int) -> int:
+    root = Tree(0)
+    at = root
+    for i in range(n):
+        child = Tree(i)
+        at.children.append(child)
+        at = child
+    return at.value
+
+
+def test_a_deep_tree_is_freed() -> None:
+    native = compile_native(compile_function(deep, [INT]))
+    memory.counted(True)
+    assert native(300_000) == 299_999
+    assert memory.counted(False) == 0
 
 
 def test_ways_out_of_a_loop() -> None:

@@ -53,6 +53,7 @@ def test_replace_and_join() -> None:
 
 def test_numbers() -> None:
     check_row("str.int", "int", *[(n,) for n in (0, 5, -5, 10, 123456789, -(2**63), LAST, 99, 100)])
+    check_row("int.str", "str", *[(t,) for t in ("0", "-5", "+17", " 3 ", "1_000", "", "-", "9" * 18, str(LAST), "9" * 30, "\u0663", "1a")])
     check_row("str.float", "float", (1.0,), (0.1,), (float("inf"),), (1e300,))
     check_row("chr", "int", (0,), (65,), (255,), (256,), (0x10FFFF,), (0x110000,), (-1,), (2**40,))
     check_row("str.any", "Dict[str, Optional[int]]", ({"a": None, "b": 1},))

@@ -63,6 +63,7 @@ class FreeLists:
 
     low: i64  # the stack's bounds
     size: i64
+    dying: ptr[ptr[u8]]  # the head of the chain of objects that an object's release is about to free, while there is one
     heads: array[ptr[u8], CLASSES]  # the first word of a free block points to the next one
     counts: array[i64, CLASSES]
 

@@ -475,6 +475,25 @@ def all_within(s: ptr[Str], low: i64, high: i64, low2: i64, high2: i64) -> b1:
 
 
 @kernel(extern=True)
+def plain_int(s: ptr[Str]):
+    """(int(s), True) of a text of up to 18 digits with a sign or none; (0, False) of another, which may be an int all the same."""
+    data = chars(s)
+    start = i64(0)
+    if s.length > 0 and (data[0] == 45 or data[0] == 43):
+        start = 1
+    digits = s.length - start
+    if s.kind != 1 or digits < 1 or digits > 18:
+        return i64(0), b1(False)
+    value = i64(0)
+    for i in range(start, s.length):
+        digit = data[i] - 48
+        if digit > 9:
+            return i64(0), b1(False)
+        value = value * 10 + i64(digit)
+    return select(data[0] == 45, 0 - value, value), b1(True)
+
+
+@kernel(extern=True)
 def of_int(value: i64) -> ptr[Str]:
     """str(value)."""
     digits = local(u8, 24)

@@ -10,7 +10,7 @@ from typing import Any
 
 from jitlang.codegen.library import strings
 from jitlang.codegen.library.layout import Dict, List, Object, Str
-from jitlang.codegen.library.memory import recycle
+from jitlang.codegen.library.memory import FREE, is_owner, recycle
 from jitlang.errors import CodegenError
 from jitlang.frontend.kernel import (
     Kernel,
@@ -285,15 +285,34 @@ def release_entries(d: ptr[Dict], t):
 
 @kernel(inline="never")
 def destroy_object(v: ptr[u8]) -> None:
-    """Frees an object, and then one by one the objects that only it kept alive: a long chain needs no deep stack."""
+    """Frees an object, and then one by one the objects that only it kept alive: a long chain needs no deep stack.
+
+    Objects that die while another one is being freed wait in its chain; on threads without free lists only those that are its attributes do.
+    """
+    outermost = is_owner()
+    if outermost:
+        if FREE.dying != null(ptr[ptr[u8]]):
+            chain(v, FREE.dying)
+            return
     pending = local(ptr[u8], 1)
     pending[0] = null(ptr[u8])
+    if outermost:
+        FREE.dying = pending
     current = v
     while current != null(ptr[u8]):
         call_pointer(VOID, cast(ptr[Object], current).type.destroy, current, pending)
         current = pending[0]
         if current != null(ptr[u8]):
             pending[0] = cast(ptr[ptr[u8]], current)[1]
+    if outermost:
+        FREE.dying = null(ptr[ptr[u8]])
+
+
+@kernel
+def chain(v: ptr[u8], pending: ptr[ptr[u8]]) -> None:
+    """Puts a dead object on a chain of those to be freed."""
+    cast(ptr[ptr[u8]], v)[1] = pending[0]
+    pending[0] = v
 
 
 @kernel
@@ -303,8 +322,7 @@ def release_later(v: ptr[u8], pending: ptr[ptr[u8]]) -> None:
         left = cast(ptr[i64], v)[0] - 1
         cast(ptr[i64], v)[0] = left
         if left == 0:
-            cast(ptr[ptr[u8]], v)[1] = pending[0]
-            pending[0] = v
+            chain(v, pending)
 
 
 # ---- comparison ---------------------------------------------------------------------------------------------------

@@ -119,6 +119,13 @@ for _name in ("isdigit", "isdecimal", "isnumeric"):
     NATIVE[_name] = _ascii(text.all_within, [*_DIGITS, *_NONE])
 
 
+@native("int.str")
+def _int(b: FunctionBuilder, node: Node) -> str:
+    pair = invoke(b, None, text.plain_int, [(STR, b.operand(node.inputs[0]))])
+    quick = b.op(f"extractvalue {{i64, i1}} {pair}, 1")
+    return _or_host(b, node, quick, lambda: b.op(f"extractvalue {{i64, i1}} {pair}, 0"))
+
+
 @native("chr")
 def _chr(b: FunctionBuilder, node: Node) -> str:
     code = b.operand(node.inputs[0])

@@ -23,7 +23,7 @@ from jitlang.codegen.library.marshal_state import begin
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.module import Module
 from jitlang.codegen.script.managed import MANAGED
-from jitlang.codegen.script.marshal import Exit, call_end, is_plain, marshaller, type_of
+from jitlang.codegen.script.marshal import Exit, call_end, is_plain, marshaller, tensor_pointer, type_of
 from jitlang.codegen.script.marshal_objects import cell
 from jitlang.codegen.script.marshal_plans import has_identity
 from jitlang.codegen.script.program import symbol_of
@@ -173,9 +173,12 @@ class _Entry:
         # The guards have proved the types of plain values, so no plan is needed ("null" would say that nothing is proved).
         state = "guarded" if self.state == "null" else self.state
         for param, object in zip(self.graph.params, objects, strict=True):
+            if isinstance(param.type, TensorType):
+                operands.append(tensor_pointer(b, object))
+                continue
             operand = marshaller(param.type).take(b, param.type, object, state, Exit(self.undo, self.status))
             operands.append(operand)
-            if b.managed.is_managed(param.type):
+            if self.is_owned(param):
                 self.undo = self.releasing(param, operand, self.undo)
         here = b.current
         b.place(undone)
@@ -187,6 +190,10 @@ class _Entry:
         _return(b, "null")
         b.current = here
         return operands
+
+    def is_owned(self, param: Value) -> bool:
+        """Whether the entry holds a reference to an argument's native value. A tensor is kept alive by its Python object, which never exchanges it."""
+        return self.b.managed.is_managed(param.type) and not isinstance(param.type, TensorType)
 
     def begin(self) -> None:
         """Sets up the state of the call; values are taken leniently where the dispatcher has found that this specialisation is meant."""
@@ -259,7 +266,7 @@ class _Entry:
         """Gives up the arguments, and the state if there is one."""
         b = self.b
         for param, operand in zip(self.graph.params, operands, strict=True):
-            if b.managed.is_managed(param.type):
+            if self.is_owned(param):
                 b.managed.release(b, param.type, operand)
         if finish:
             call_end(b, FINISH, self.state)

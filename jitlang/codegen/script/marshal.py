@@ -295,20 +295,16 @@ class _Tensor(Marshaller):
         b.branch(b.op(f"icmp ne i32 {below}, 0"), exact, fail)
         b.place(exact)
         layout = _layout()
-        native = self.pointer(b, object) if type.dtype is not None or type.rank is not None else ""
+        native = tensor_pointer(b, object) if type.dtype is not None or type.rank is not None else ""
         for wish, at in ((type.dtype.code if type.dtype is not None else None, layout.dtype), (type.rank, layout.rank)):
             if wish is not None:
                 held = b.op(f"load i64, ptr {b.op(f'getelementptr i8, ptr {native}, i64 {at}')}")
                 require(b, b.op(f"icmp eq i64 {held}, {wish}"), fail)
 
-    def pointer(self, b: FunctionBuilder, object: str) -> str:
-        """The native tensor of a Python one, borrowed."""
-        return b.op(f"load ptr, ptr {b.op(f'getelementptr i8, ptr {object}, i64 {_layout().at}')}")
-
     def take(self, b: FunctionBuilder, type: Type, object: str, state: str, exit: Exit) -> str:
         if state == "null":
             return _planned(b, type, object, state, exit)
-        native = self.pointer(b, object)
+        native = tensor_pointer(b, object)
         b.managed.retain(b, type, native)
         return native
 
@@ -316,6 +312,11 @@ class _Tensor(Marshaller):
         b.managed.retain(b, type, operand)
         hook = _hook(b, "wrap")
         return b.op(f"call ptr {b.op(f'load ptr, ptr {hook}')}(ptr {operand})")
+
+
+def tensor_pointer(b: FunctionBuilder, object: str) -> str:
+    """The native tensor of a Python one, borrowed."""
+    return b.op(f"load ptr, ptr {b.op(f'getelementptr i8, ptr {object}, i64 {_layout().at}')}")
 
 
 def _hook(b: FunctionBuilder, name: str) -> str:
@@ -354,6 +355,28 @@ def _planned(b: FunctionBuilder, type: Type, object: str, state: str, exit: Exit
     return b.op(f"trunc i8 {value} to i1") if register_type(type) == "i1" else value
 
 
+def _small_tuple(b: FunctionBuilder, type: TupleType, operand: str) -> str:
+    """Makes a tuple of plain values in line."""
+    made = b.op(f"call ptr {b.module.declare('PyTuple_New', 'ptr (i64)')}(i64 {len(type.elements)})")
+    fill, broken, joined = b.block("fill"), b.block("broken"), b.block("tuple")
+    edges = [(b.current.label, "null")]
+    b.branch(b.op(f"icmp ne ptr {made}, null"), fill, joined, likely=True)
+    b.place(fill)
+    whole = "true"
+    for index, element in enumerate(type.elements):
+        part = marshaller(element).give(b, element, b.op(f"extractvalue {register_type(type)} {operand}, {index}"), "null")
+        whole = b.op(f"and i1 {whole}, {b.op(f'icmp ne ptr {part}, null')}")
+        b.do(f"call i32 {b.module.declare('PyTuple_SetItem', 'i32 (ptr, i64, ptr)')}(ptr {made}, i64 {index}, ptr {part})")
+    edges.append((b.current.label, made))
+    b.branch(whole, joined, broken, likely=True)
+    b.place(broken)
+    b.do(f"call void {b.module.declare('Py_DecRef', 'void (ptr)')}(ptr {made})")
+    edges.append((b.current.label, "null"))
+    b.jump(joined)
+    b.place(joined)
+    return b.phi(joined, Pointer(U8), edges)
+
+
 class _Planned(Marshaller):
     def guard(self, b: FunctionBuilder, type: Type, object: str, fail: BasicBlock) -> None:
         name = {ListType: "PyList_Type", DictType: "PyDict_Type", SetType: "PySet_Type"}.get(type.__class__)
@@ -369,6 +392,8 @@ class _Planned(Marshaller):
         return _planned(b, type, object, state, exit)
 
     def give(self, b: FunctionBuilder, type: Type, operand: str, state: str) -> str:
+        if isinstance(type, TupleType) and not type.name and 0 < len(type.elements) <= _INLINE and all(map(is_plain, type.elements)):
+            return _small_tuple(b, type, operand)
         text, (size, align) = memory_type(type), size_and_align(type)
         slot = b.stack("i8", max(size, 1), max(align, 8))
         if text != "{}":
@@ -376,6 +401,7 @@ class _Planned(Marshaller):
         return call_end(b, ALONE if state == "null" else WRITE, state, plan_of(b, type), slot)
 
 
+_INLINE = 8  # elements of a tuple that is made in line
 _PLANNED = _Planned()
 MARSHALLERS.append(lambda type: _PLANNED)
 

@@ -343,3 +343,35 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 @pytest.mark.parametrize(("function", "args"), CASES, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_classes(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     check(function, *args)
+
+
+class Partly:
+    def __init__(self, n: int):
+        self.reset(n)
+        if n > 0:
+            self.items = [n]
+        for i in range(n):
+            self.last = i
+
+    def reset(self, n: int):
+        self.count = n
+
+    def size(self):
+        return len(self.items)
+
+    def total(self):
+        return self.last + self.count
+
+
+def missing_list(n: int):
+    return Partly(n).size()
+
+
+def missing_number(n: int):
+    return Partly(n).total()
+
+
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("function", [missing_list, missing_number])
+def test_an_attribute_may_be_missing(function: Callable[..., Any], n: int) -> None:
+    check(function, n, messages=True)

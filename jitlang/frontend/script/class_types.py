@@ -24,11 +24,13 @@ from jitlang.frontend.annotations import (
     join_containers,
     type_of_value,
 )
-from jitlang.types import NONE, ClassType, OptionalType, TensorType, Type, is_subtype
+from jitlang.frontend.script.definite import certain_attributes
+from jitlang.types import NONE, ClassType, OptionalType, TensorType, Type, is_subtype, optional
 
 _TYPES: weakref.WeakKeyDictionary[type, list[ClassType]] = weakref.WeakKeyDictionary()
 _DECLARED: weakref.WeakKeyDictionary[type, ClassType] = weakref.WeakKeyDictionary()
 _OPEN: set[ClassType] = set()
+_MISSING: weakref.WeakKeyDictionary[ClassType, frozenset[str]] = weakref.WeakKeyDictionary()
 _NAMES: dict[str, weakref.ref[type]] = {}
 # (class, argument types) → ClassType, installed by `jitlang.frontend.script.unit`: compiles __init__ to find the attributes.
 _infer: list[Callable[[ClassType, Sequence[Any] | None], None]] = []
@@ -161,6 +163,17 @@ def _fill(type: ClassType, arguments: Sequence[Any] | None) -> None:
                 break
     finally:
         _OPEN.discard(type)
+    if type.python is not None:
+        certain = certain_attributes(type.python)
+        missing = [n for n, t in type.attributes.items() if n not in certain and t != NONE and not isinstance(t, OptionalType)]
+        for name in missing:
+            type.attributes[name] = optional(type.attributes[name])
+        _MISSING[type] = frozenset(missing)
+
+
+def may_be_missing(type: ClassType) -> frozenset[str]:
+    """The attributes that an object may lack; they are kept as Optionals, None while they are missing."""
+    return _MISSING.get(type, frozenset())
 
 
 def _annotated(cls: type) -> bool:

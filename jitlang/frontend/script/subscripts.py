@@ -155,7 +155,8 @@ class Subscripts(Conditions):
         if at.is_constant:
             if not -len(parts) <= at.constant < len(parts):
                 self.type_error(f"index {at.constant} is out of range, {type} has {len(parts)} parts")
-            return parts[at.constant][1]
+            part: Value = parts[at.constant][1]
+            return part
         if len({v.type for _, v in parts}) != 1:
             self.type_error("the index of modules of different types must be a constant", hint="loop over them, or compare the index in ifs")
         if at.type == STR:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple  # noqa: UP035
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jitlang.codegen.library import memory
 from jitlang.frontend.script.class_types import class_type
@@ -500,3 +502,60 @@ def test_long_chains_of_objects_need_no_deep_stack() -> None:
     for end in (first, made):  # piece by piece: CPython frees a chain by recursion
         while end is not None:
             end.next, end = None, end.next
+
+
+# ---- random changes -----------------------------------------------------------------------------------------------
+
+
+def change_dict(d: Dict[str, int], steps: List[Tuple[int, str, int]]) -> int:
+    for what, key, value in steps:
+        if what == 0:
+            d[key] = value
+        elif what == 1:
+            if key in d:
+                del d[key]
+        elif what == 2:
+            if key in d:
+                d[key] += 1
+        elif what == 3:
+            d.pop(key, 0)
+            d[key] = value
+        else:
+            d.clear()
+    return len(d)
+
+
+def change_list(a: List[str], steps: List[Tuple[int, str, int]]) -> int:
+    for what, text, at in steps:
+        if what == 0:
+            a.append(text)
+        elif what == 1:
+            a.insert(at, text)
+        elif what == 2:
+            if len(a) > 0:
+                a.pop(at % len(a))
+        elif what == 3:
+            if len(a) > 0:
+                a[at % len(a)] = text
+        else:
+            a.reverse()
+    return len(a)
+
+
+_KEYS = st.sampled_from(["a", "b", "c", "\xe4", "\u20ac", "long key"])
+_STEPS = st.lists(st.tuples(st.integers(0, 4), _KEYS, st.integers(-3, 9)), max_size=12)
+
+
+def test_random_changes() -> None:
+    in_dict, in_list = script(change_dict), script(change_list)
+
+    @settings(max_examples=150, deadline=None, derandomize=True)
+    @given(st.dictionaries(_KEYS, st.integers(-3, 9)), st.lists(_KEYS, max_size=6), _STEPS)
+    def check_steps(d: Dict[str, int], a: List[str], steps: List[Tuple[int, str, int]]) -> None:
+        for scripted, function, value in ((in_dict, change_dict, d), (in_list, change_list, a)):
+            given_value: Any = copy.copy(value)
+            wanted = function(value, steps)  # type: ignore[operator]
+            assert scripted(given_value, steps) == wanted
+            assert shape(given_value, {}) == shape(value, {})
+
+    check_steps()

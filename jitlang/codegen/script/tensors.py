@@ -19,9 +19,16 @@ from jitlang.types import DEVICE, STR, VOID, ListType, OptionalType, Pointer, St
 
 
 def _static(value: Value) -> Static | None:
+    if value.node is not None and value.node.kind == "prim::Some" and value.node.inputs[0].type in (STR, DEVICE):
+        value = value.node.inputs[0]
     if value.is_constant and (value.constant is None or value.type in (STR, DEVICE)):
         return Static(value.constant if value.constant is None else str(value.constant))
     return None
+
+
+def _present(value: Value) -> Value:
+    """What an optional holds, where that is known: kernels are specialised for its presence."""
+    return value.node.inputs[0] if value.node is not None and value.node.kind == "prim::Some" else value
 
 
 def kernel_type(type: Type) -> Type:
@@ -45,7 +52,8 @@ def _lower_tensor_row(b: FunctionBuilder, node: Node) -> None:
         return
     given: list[Type | Static] = []
     operands: list[str] = []
-    for value, annotation in zip(node.inputs, parameter_types(row.native), strict=True):
+    for given_value, annotation in zip(node.inputs, parameter_types(row.native), strict=True):
+        value = _present(given_value)
         static = _static(value)
         if static is not None:
             given.append(static)

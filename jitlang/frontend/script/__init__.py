@@ -13,9 +13,12 @@ function declares; `jitlang.frontend.annotations` turns annotations and values i
 | `tensors` | attributes and methods of tensors |
 | `class_types` | the attributes of classes, instances and modules |
 | `classes` | objects, NamedTuples, dataclasses, modules |
-| `iteration`, `comprehensions` | loops |
+| `items`, `iteration`, `comprehensions` | loops |
+| `conversions`, `narrowing`, `conditions`, `definite` | types of values; what is known of attributes and names |
 | `strings` | text of values, f-strings, print |
-| `builtins` | Python's builtin functions |
+| `sequences`, `builtins` | Python's builtin functions |
+| `methods` | methods of Python's own types |
+| `nested` | functions in functions |
 | `calls` | callees, arguments, nested functions |
 | `emitter` | the table of expressions and the statements |
 | `unit` | programs, recursion, entry points |

@@ -23,7 +23,7 @@ from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorNam
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.conditions import Choice
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
-from jitlang.frontend.script.iteration import LazyIterable
+from jitlang.frontend.script.items import LazyIterable
 from jitlang.frontend.script.nested import Lifted, LiftedInfo, LocalFunction, Nested, returns_function
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Value

@@ -13,7 +13,8 @@ from contextlib import suppress
 from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.liveness import stores
 from jitlang.frontend.script.base import walrus_names
-from jitlang.frontend.script.iteration import Fixed, Iteration
+from jitlang.frontend.script.items import Fixed
+from jitlang.frontend.script.iteration import Iteration
 from jitlang.ir.graph import Value
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp

@@ -104,6 +104,8 @@ class Conversions(ScriptBase):
         if node.kind in ("prim::List", "prim::Dict"):
             inner = type.children()
             return all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(node.inputs))
+        if isinstance(type, OptionalType) and node.kind in ("prim::Some", "prim::Constant"):
+            return all(v.type == type.element or self.settle(v, type.element) for v in node.inputs)
         if node.kind in ("py::getitem", "py::setdefault", "py::pop"):
             return self.settle(node.inputs[0], _holding(node.inputs[0].type, type))
         if node.kind in _COPIES:
@@ -181,6 +183,8 @@ def settles(given: Type, type: Type) -> bool:
         return settles(given.element, type.element)
     if isinstance(given, DictType) and isinstance(type, DictType):
         return settles(given.key, type.key) and settles(given.value, type.value)
+    if isinstance(given, OptionalType) and isinstance(type, OptionalType):
+        return settles(given.element, type.element)
     return False
 
 

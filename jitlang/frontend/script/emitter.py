@@ -174,7 +174,7 @@ class ScriptEmitter(Calls):
         """A Python object as a run-time value."""
         if isinstance(entry.value, GeneratorValue):
             return self.list_comprehension(entry.value.node)
-        from jitlang.frontend.script.iteration import LazyIterable
+        from jitlang.frontend.script.items import LazyIterable
 
         if isinstance(entry.value, LazyIterable):
             return self.collect(entry.value.iterable)

@@ -11,7 +11,7 @@ from jitlang.frontend.annotations import join_containers
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent
 from jitlang.frontend.script.comprehensions import GeneratorValue
-from jitlang.frontend.script.iteration import Enumerated, Items, LazyIterable, Reversed, Zipped
+from jitlang.frontend.script.items import Enumerated, Items, LazyIterable, Reversed, Zipped
 from jitlang.frontend.script.strings import Strings
 from jitlang.ir.graph import Value
 from jitlang.types import BOOL, FLOAT, INT, NEVER, NONE, STR, ClassType, DictType, ListType, OptionalType, TensorType, TupleType

@@ -17,6 +17,7 @@ from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (
     BOOL,
+    DTYPE,
     INT,
     NEVER,
     NONE,
@@ -428,12 +429,16 @@ class Subscripts(Conditions):
         """``tensor[index] = value``."""
         view, indices = self.tensor_view(base, self.index_parts(index))
         if indices:
-            tensor = value if isinstance(value.type, TensorType) else self.number_tensor(value, base)
-            self.op("aten::index_put_", view, self.index_list(indices), tensor)
+            self.op("aten::index_put_", view, self.index_list(indices), value if isinstance(value.type, TensorType) else self.number_like(value, base))
         elif isinstance(value.type, TensorType):
             self.op("aten::copy_", view, value)
         else:
             self.op("aten::fill_", view, value)
+
+    def number_like(self, number: Value, like: Value) -> Value:
+        """A number as a tensor of the dtype of `like`."""
+        assert isinstance(like.type, TensorType)
+        return self.tensor_of(number, self.constant(like.type.dtype, DTYPE) if like.type.dtype is not None else self.op("aten::dtype", like))
 
 
 def indexed_rank(type: Type, indices: list[Value]) -> int | None:

@@ -24,6 +24,8 @@ from jitlang.native.pytypes import callable_type
 from jitlang.runtime.units import Unit, compile_unit, single_entry
 from jitlang.types import I64, ClassType, Pointer, TupleType, Type
 
+_STATE: Any = State
+
 for _name in ("containers", "dicts", "strings", "objects"):
     importlib.import_module(f"jitlang.codegen.script.{_name}")
 
@@ -45,9 +47,9 @@ def _convert(type: Type, *, keep: bool) -> Callable[[Any], Any]:
     b = FunctionBuilder(module, Graph("go", type), "go", raises=False, managed=MANAGED[0])
     bad, failed, misfit = b.block("bad"), b.block("failed"), b.block("misfit")
     status = b.stack("i64", 1, 8)
-    state = b.stack("i8", size_of(State), 8) if keep else "null"
+    state = b.stack("i8", size_of(_STATE), 8) if keep else "null"
     if keep:
-        b.do(f"call void {reference(module, begin.instance(Pointer(State), I64, I64))}(ptr {state}, i64 0, i64 0)")
+        b.do(f"call void {reference(module, begin.instance(Pointer(_STATE), I64, I64))}(ptr {state}, i64 0, i64 0)")
     operand = marshaller(type).take(b, type, "%object", state, Exit(bad, status))
     made = marshaller(type).give(b, type, operand, "null")
     b.managed.release(b, type, operand)

@@ -552,9 +552,10 @@ def test_random_changes() -> None:
     @settings(max_examples=150, deadline=None, derandomize=True)
     @given(st.dictionaries(_KEYS, st.integers(-3, 9)), st.lists(_KEYS, max_size=6), _STEPS)
     def check_steps(d: Dict[str, int], a: List[str], steps: List[Tuple[int, str, int]]) -> None:
-        for scripted, function, value in ((in_dict, change_dict, d), (in_list, change_list, a)):
-            given_value: Any = copy.copy(value)
-            wanted = function(value, steps)  # type: ignore[operator]
+        cases: list[tuple[Any, Callable[..., Any], Any]] = [(in_dict, change_dict, d), (in_list, change_list, a)]
+        for scripted, function, value in cases:
+            given_value = copy.copy(value)
+            wanted = function(value, steps)
             assert scripted(given_value, steps) == wanted
             assert shape(given_value, {}) == shape(value, {})
 

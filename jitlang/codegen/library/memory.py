@@ -36,7 +36,7 @@ from jitlang.native.layouts import CONTEXT
 LARGEST = 1 << 46  # bytes; what is more than that is refused before it is multiplied further
 
 CLASSES = 33  # sizes up to 512 bytes, in steps of 16
-KEPT = 16384  # blocks that a free list holds at most
+KEPT = 1 << 22  # bytes that a free list holds at most
 
 malloc = extern("malloc", [i64], ptr[u8])
 realloc = extern("realloc", [ptr[u8], i64], ptr[u8])
@@ -122,7 +122,7 @@ def recycle(block: ptr[u8], size: i64) -> None:
     number = (size + 15) >> 4
     if likely(number < CLASSES):
         if likely(is_owner()):
-            if likely(FREE.counts[number] < KEPT):
+            if likely(FREE.counts[number] * number < KEPT // 16):
                 cast(ptr[ptr[u8]], block)[0] = FREE.heads[number]
                 FREE.heads[number] = block
                 FREE.counts[number] = FREE.counts[number] + 1

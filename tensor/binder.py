@@ -6,7 +6,9 @@ way (`callables.make_callable`) must pick the same row.
 
 from __future__ import annotations
 
+import collections
 import ctypes
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -231,8 +233,15 @@ def lift(row: Operator, value: Any, native: Type) -> Any:
     """The Python value of a native result."""
     returns = row.schema.returns
     if isinstance(native, TupleType):
-        return tuple(_lift(v, t, r.type) for v, t, r in zip(value, native.elements, returns, strict=True))
+        parts = [_lift(v, t, r.type) for v, t, r in zip(value, native.elements, returns, strict=True)]
+        names = [r.name for r in returns]
+        return _named(row.name, tuple(names))(*parts) if all(names) else tuple(parts)
     return _lift(value, native, returns[0].type) if returns else None
+
+
+@functools.cache
+def _named(name: str, fields: tuple[str, ...]) -> Any:
+    return collections.namedtuple(name, fields)  # noqa: PYI024  the fields are known at run time only
 
 
 def _lift(value: Any, native: Type, kind: Type) -> Any:

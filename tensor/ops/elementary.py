@@ -420,10 +420,9 @@ def bound(slot: Tensor, room: ptr[u8], value: Any) -> Tensor:
 def clamp_any(self: Tensor, low: Any, high: Any) -> Tensor:
     """self between bounds that are numbers, tensors or missing."""
     slots, room = local(TensorImpl, 2), local(f64, 2)
-    both = has(low) and has(high)
-    if both:
-        return clamped(self, bound(slots, cast(ptr[u8], room), get(low)), bound(slots + 1, cast(ptr[u8], room + 1), get(high)))
     if has(low):
+        if has(high):
+            return clamped(self, bound(slots, cast(ptr[u8], room), get(low)), bound(slots + 1, cast(ptr[u8], room + 1), get(high)))
         return loops.binary(point.MAXIMUM, SAME, self, bound(slots, cast(ptr[u8], room), get(low)))
     check(has(high), "RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     return loops.binary(point.MINIMUM, SAME, self, bound(slots, cast(ptr[u8], room), get(high)))

@@ -128,6 +128,12 @@ class ScriptBase(Emitter):
         with self.at(node):
             return self.value(self.expr(node), describe(node))
 
+    def entry(self, name: str, pop: bool = False) -> Value:
+        """A temporary."""
+        value = self.env.pop(name) if pop else self.env[name]
+        assert isinstance(value, Value)
+        return value
+
     @contextmanager
     def scoped(self, names: Sequence[str]) -> Iterator[None]:
         """Within the block, `names` may be rebound; afterwards they stand for what they stood for."""
@@ -215,7 +221,8 @@ class ScriptBase(Emitter):
         if len(types) == 1:
             return node.output
         fields = tuple(r.name for r in row.schema.returns)
-        return self.emit("prim::Tuple", node.outputs, (TupleType(tuple(types), "", fields if all(fields) else ()),)).output
+        kind = TupleType(tuple(types), row.name, fields) if all(fields) else TupleType(tuple(types))
+        return self.emit("prim::Tuple", node.outputs, (kind,)).output
 
     def folded(self, row: Operator, inputs: Sequence[Value]) -> Value | None:
         """The result of a pure operator on constants, as a constant; None where it cannot be one (or raises)."""

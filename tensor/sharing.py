@@ -25,14 +25,15 @@ def _nobody_else_has(container: Any) -> bool:
 
     if type(container[0]) is not numpy.ndarray or sys.getrefcount(container[0]) > _SOLE:
         return False
-    array = container[0]
+    array: Any = container[0]
     while type(array.base) is numpy.ndarray:
         if sys.getrefcount(array.base) > _SOLE:
             return False
         array = array.base
     if array.base is None:
         return bool(array.flags.owndata)
-    memory = array.base.obj if type(array.base) is memoryview else array.base
+    base: Any = array.base
+    memory = base.obj if type(base) is memoryview else base
     # Of other buffers nobody can tell who has them: a memoryview leaves no trace in them.
     return type(memory) is bytes or getattr(memory, "private", False) is True
 
@@ -53,8 +54,9 @@ def _marks() -> tuple[Any, Any]:
     from jitlang.tensor.layout import Storage
     from jitlang.types import I64, Pointer
 
-    begin = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address_of(lend.instance(Pointer(Storage), I64)))
-    return begin, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(end_loan.instance(Pointer(Storage))))
+    storage: Any = Storage
+    begin = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address_of(lend.instance(Pointer(storage), I64)))
+    return begin, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(end_loan.instance(Pointer(storage))))
 
 
 _loans: dict[int, int] = {}  # how many loans of a storage are open

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import b1, cast, f32, f64, i32, i64, kernel, local, maximum, null, ptr, struct, u8
+from jitlang.frontend.kernel import b1, cast, f32, f64, i32, i64, kernel, local, maximum, minimum, null, ptr, struct, u8
 from jitlang.tensor.kernels.packs import multiply_with
 from jitlang.tensor.kernels.products import Product, multiply
 from jitlang.tensor.kernels.tensors import empty, release
@@ -45,21 +45,32 @@ def columns_of(
     T: Any, x: Any, channels: i64, rows: i64, columns: i64, w: ptr[Window], out_h: i64, out_w: i64, target: Any, place_step: i64, cover_step: i64
 ) -> None:
     """What each place of the window covers: elements `cover_step` apart, places `place_step` apart; zeros where the window stands over the edge."""
-    cover = target
-    for c in range(channels):
+    window = w.height * w.width
+    for v in range(w.width):
+        left = v * w.dilation_w - w.pad_w
+        # The places whose element is inside the image are neighbours.
+        first = minimum(out_w, maximum(0, -(left // w.stride_w)))
+        last = maximum(first, minimum(out_w, (columns - 1 - left) // w.stride_w + 1))
         for u in range(w.height):
-            for v in range(w.width):
-                place = cover
+            for c in range(channels):
+                place = target + (c * window + u * w.width + v) * cover_step
                 for i in range(out_h):
-                    at_row = i * w.stride_h - w.pad_h + u * w.dilation_h
-                    line = x + (c * rows + at_row) * columns
-                    at = v * w.dilation_w - w.pad_w
-                    inside = at_row >= 0 and at_row < rows
-                    for _ in range(out_w):
-                        place[0] = line[at] if inside and at >= 0 and at < columns else T(0)
-                        at += w.stride_w
-                        place = place + place_step
-                cover = cover + cover_step
+                    row = i * w.stride_h - w.pad_h + u * w.dilation_h
+                    begin, end = first, last
+                    if row < 0 or row >= rows:
+                        begin, end = out_w, out_w
+                    source = x + ((c * rows + row) * columns + left)
+                    for k in range(begin):
+                        place[k * place_step] = T(0)
+                    if place_step == 1 and w.stride_w == 1:
+                        for k in range(begin, end):
+                            place[k] = source[k]
+                    else:
+                        for k in range(begin, end):
+                            place[k * place_step] = source[k * w.stride_w]
+                    for k in range(end, out_w):
+                        place[k * place_step] = T(0)
+                    place = place + out_w * place_step
 
 
 @kernel(extern=True)

@@ -17,7 +17,7 @@ from jitlang.tensor.kernels.elementary.exponential import nearest
 
 W = (0, *TWO_OVER_PI_WORDS)
 LARGE = 67108864.0  # 2**26
-TWO_30, TWO_62, TWO_126 = 2.0**-30, 2.0**-62, 2.0**-126
+TWO_30, TWO_62, TWO_94, TWO_126 = 2.0**-30, 2.0**-62, 2.0**-94, 2.0**-126
 
 
 @inlined
@@ -60,7 +60,9 @@ def quarter_turns(hi: u64, mid: u64) -> Any:
     n = (hi + 0x2000000000000000) >> 62
     rest = bitcast(i64, hi - (n << 62))
     s, e = fast_two_sum(f64(rest >> 32) * TWO_30, f64(rest & 0xFFFFFFFF) * TWO_62)
-    h, low = fast_two_sum(s, e + f64(mid) * TWO_126)
+    # In two halves, so that no bit is lost where the upper word is nearly zero.
+    h, low = fast_two_sum(s, e + f64(mid >> 32) * TWO_94)
+    h, low = fast_two_sum(h, low + f64(mid & 0xFFFFFFFF) * TWO_126)
     return bitcast(i64, n), h, low
 
 

@@ -23,23 +23,13 @@ from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorNam
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.conditions import Choice
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
-from jitlang.frontend.script.items import LazyIterable
+from jitlang.frontend.script.items import Columns, LazyIterable
 from jitlang.frontend.script.nested import Lifted, LiftedInfo, LocalFunction, Nested, returns_function
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.schema import MISSING
-from jitlang.types import (
-    DEVICE,
-    FLOAT,
-    NEVER,
-    NONE,
-    STR,
-    ClassType,
-    OptionalType,
-    TensorType,
-    TupleType,
-)
+from jitlang.types import DEVICE, FLOAT, NEVER, NONE, STR, ClassType, ListType, OptionalType, TensorType, TupleType
 
 
 @dataclasses.dataclass(eq=False)
@@ -70,6 +60,8 @@ class Calls(Nested):
     def special_call(self, node: ast.Call) -> Result | None:
         """Calls whose arguments are no plain expressions: ``isinstance`` (types), ``annotate`` and ``cast`` (annotations)."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and isinstance(node.func, ast.Name):
+            return self.columns(node.func, node.args[0].value)
         if name in ("annotate", "isinstance", "cast") and len(node.args) == 2 and isinstance(node.func, ast.Attribute):
             callee = self.expr(node.func)
             held = callee.value if isinstance(callee, Static) else None
@@ -88,6 +80,22 @@ class Calls(Nested):
                 else self.convert(value, wanted, "the value")
             )
         return None
+
+    def columns(self, function: ast.Name, node: ast.expr) -> Result | None:
+        """``zip(*rows)`` of a list of lists; None where it is an ordinary call."""
+        callee = self.expr(function)
+        if not isinstance(callee, Static) or callee.value is not zip:
+            return None
+        start = len(self.block.nodes)
+        rows = self.expr(node)
+        if isinstance(rows, Value) and isinstance(rows.type, ListType) and isinstance(rows.type.element, ListType) and not self.is_display(rows):
+            return Static(LazyIterable(Columns(rows)))
+        del self.block.nodes[start:]
+        return None
+
+    def is_display(self, value: Value) -> bool:
+        """Whether a list is a display that nothing else has seen."""
+        return value.node is not None and value.node.kind == "prim::List" and not value.uses
 
     def evaluate(self, node: ast.expr) -> Any:
         """A type expression, evaluated as Python does."""
@@ -169,6 +177,8 @@ class Calls(Nested):
             return emit(positional, keywords)
         if getattr(function, "__self__", None) is dict and function.__name__ == "fromkeys":
             return self.dict_from_keys(positional)
+        if isinstance(function, types.MethodDescriptorType) and positional:  # str.lower
+            return self.call_method(self.value(positional[0], "the object"), function.__name__, positional[1:], keywords)
         if isinstance(function, types.MethodType):
             return self.call_bound_method(function, positional, keywords)
         plain = unwrap(function)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Parts
 from jitlang.ir.graph import Value
-from jitlang.types import ListType
+from jitlang.types import INT, ListType
 
 if TYPE_CHECKING:
     from jitlang.frontend.script.iteration import Iteration
@@ -240,6 +240,38 @@ class Reversed(Items):
         """With a run-time index, if possible."""
         inner = self.inner.indexable(e)
         return None if inner is None else Reversed(inner, self.size)
+
+
+@dataclasses.dataclass(eq=False)
+class Columns(Items):
+    """``zip(*rows)`` of a list of lists: its columns, as lists, because their length is not known before."""
+
+    rows: Value
+
+    def length(self, e: Iteration) -> Value:
+        """The length of the shortest row."""
+        shortest = e.fresh("shortest")
+        e.env[shortest] = e.constant(0)
+        count = e.op("py::len", self.rows)
+
+        def body(params: list[Value]) -> None:
+            size = e.op("py::len", e.op("py::getitem", self.rows, params[0]))
+            least = e.op("py::min", e.entry(shortest), size)
+            e.env[shortest] = e.choose(e.op("py::eq", params[0], e.constant(0)), lambda: size, lambda: least)
+
+        e.loop("prim::For", (e.constant(0), count, e.constant(1)), (INT,), [shortest], body)
+        return e.entry(shortest, pop=True)
+
+    def item(self, e: Iteration, index: Value) -> Result:
+        """The column at a place."""
+        made = e.empty_list()
+        count = e.op("py::len", self.rows)
+
+        def body(params: list[Value]) -> None:
+            e.append(made, e.op("py::getitem", e.op("py::getitem", self.rows, params[0]), index))
+
+        e.loop("prim::For", (e.constant(0), count, e.constant(1)), (INT,), [], body)
+        return made
 
 
 class LazyIterable:

@@ -207,12 +207,6 @@ class Sequences(Strings):
         )
         return self.entry(total, pop=True)
 
-    def entry(self, name: str, pop: bool = False) -> Value:
-        """A temporary."""
-        value = self.env.pop(name) if pop else self.env[name]
-        assert isinstance(value, Value)
-        return value
-
     def builtin_any(self, positional: Arguments, keywords: Keywords) -> Result:
         """``any(…)``."""
         return self.quantified("any", positional, keywords)

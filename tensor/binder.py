@@ -241,7 +241,7 @@ def lift(row: Operator, value: Any, native: Type) -> Any:
 
 @functools.cache
 def _named(name: str, fields: tuple[str, ...]) -> Any:
-    return collections.namedtuple(name, fields)  # noqa: PYI024  the fields are known at run time only
+    return collections.namedtuple(name, fields)
 
 
 def _lift(value: Any, native: Type, kind: Type) -> Any:
@@ -263,7 +263,7 @@ def _lift_list(address: int, kind: Type) -> list[Any]:
     if isinstance(kind.element, TensorType):
         items: list[Any] = [take(p) for p in (ctypes.c_void_p * made.length).from_address(made.data)] if made.length else []
     else:
-        element = {FLOAT: ctypes.c_double, BOOL: ctypes.c_int8}.get(kind.element, ctypes.c_int64)
+        element: Any = {FLOAT: ctypes.c_double, BOOL: ctypes.c_int8}.get(kind.element, ctypes.c_int64)  # type: ignore[call-overload]
         items = list((element * made.length).from_address(made.data)) if made.length else []
     free = host.process().free
     free.argtypes = [ctypes.c_void_p]

@@ -20,9 +20,11 @@ from jitlang.types import DTYPES, DType, dtype_coded, dtype_named
 _alive = sharing.owners
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _forget(key: int) -> None:
+def _release_owner(key: int) -> None:
     _alive.pop(key, None)
+
+
+_forget = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_release_owner)
 
 
 _FORGET = ctypes.cast(_forget, ctypes.c_void_p).value or 0
@@ -51,7 +53,7 @@ def to_numpy(tensor: Any) -> Any:
     dtype = numpy.dtype(dtype_coded(t.dtype).name)
     sizes, strides = t.sizes[: t.rank], t.strides[: t.rank]
     span = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if t.numel else 0
-    room = (ctypes.c_char * (span * dtype.itemsize)).from_address(t.data)
+    room: Any = (ctypes.c_char * (span * dtype.itemsize)).from_address(t.data)
     room.owner = tensor if t.flags & READ_ONLY else sharing.Loan(tensor, t.storage)
     array = numpy.ndarray(sizes, dtype, room, 0, [s * dtype.itemsize for s in strides])
     if t.flags & READ_ONLY:
@@ -120,8 +122,7 @@ _CAPSULE_END = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 def _api(name: str, result: Any, *arguments: Any) -> Any:
-    function = ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
-    return function
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
 
 
 _new_capsule = _api("PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -132,16 +133,14 @@ _raw_is_valid = _api("PyCapsule_IsValid", ctypes.c_int, ctypes.c_void_p, ctypes.
 _raw_pointer = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 
 
-@_DELETER
-def _delete(address: int) -> None:
-    _alive.pop(address, None)
-
-
-@_CAPSULE_END
-def _capsule_end(capsule: int) -> None:
+def _end_capsule(capsule: int) -> None:
     # Nobody took the tensor out of the capsule: it is ours to let go.
     if _raw_is_valid(capsule, _NAME):
         _alive.pop(_raw_pointer(capsule, _NAME), None)
+
+
+_delete = _DELETER(_release_owner)
+_capsule_end = _CAPSULE_END(_end_capsule)
 
 
 def to_dlpack(tensor: Any) -> Any:

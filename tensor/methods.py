@@ -32,7 +32,7 @@ class Size(tuple[int, ...]):
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, _NUMBERS) or isinstance(value, TensorMethods) or (hasattr(value, "__index__") and not isinstance(value, TensorMethods))
+    return isinstance(value, (*_NUMBERS, TensorMethods)) or hasattr(value, "__index__")
 
 
 def _binary(name: str, swapped: bool = False) -> Any:
@@ -140,7 +140,7 @@ class TensorMethods:
         """The number of elements in the storage before the first one of the tensor."""
         from jitlang.tensor.handles import storage
 
-        return (_impl(self).data - storage(self).data) // self.dtype.itemsize
+        return int(_impl(self).data - storage(self).data) // self.dtype.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element."""

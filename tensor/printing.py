@@ -27,7 +27,9 @@ class Options:
 OPTIONS = Options()
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None, sci_mode: bool | None = None) -> None:
+def set_printoptions(
+    precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None, linewidth: int | None = None, sci_mode: bool | None = None
+) -> None:
     """Changes how tensors print; what is None stays, except `sci_mode`, where None lets the numbers decide."""
     for name, value in (("precision", precision), ("threshold", threshold), ("edgeitems", edgeitems), ("linewidth", linewidth)):
         if value is not None:
@@ -119,7 +121,8 @@ def _nested(tensor: Any, indent: int, summarise: bool, formatter: _Formatter) ->
         parts += ["..."] + [_nested(tensor[i], indent + 1, summarise, formatter) for i in range(size - edge, size)]
     else:
         parts = [_nested(tensor[i], indent + 1, summarise, formatter) for i in range(size)]
-    return "[" + ("," + "\n" * (dim - 1) + " " * (indent + 1)).join(parts) + "]"
+    separator = "," + "\n" * (dim - 1) + " " * (indent + 1)
+    return f"[{separator.join(parts)}]"
 
 
 def tensor_text(tensor: Any) -> str:

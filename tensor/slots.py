@@ -91,7 +91,9 @@ def text() -> tuple[str, dict[str, str], list[str]]:
     for slot, operator in (("power", "pow"), ("inplace_power", "pow_")):
         fast, slow = cells(operator, f"python.{slot}")
         symbol = slots[f"nb_{slot}"] = f"slot.nb_{slot}"
-        lines.append(f'define ptr @"{symbol}"(ptr %a, ptr %b, ptr %m) {{\n  %r = call ptr @call2(ptr @"{fast}", ptr @"{slow}", ptr %a, ptr %b)\n  ret ptr %r\n}}')
+        lines.append(
+            f'define ptr @"{symbol}"(ptr %a, ptr %b, ptr %m) {{\n  %r = call ptr @call2(ptr @"{fast}", ptr @"{slow}", ptr %a, ptr %b)\n  ret ptr %r\n}}'
+        )
     for slot, operator in UNARY.items():
         names.append(operator)
         symbol = slots[f"nb_{slot}"] = f"slot.nb_{slot}"
@@ -100,7 +102,7 @@ def text() -> tuple[str, dict[str, str], list[str]]:
             f'  %f = load ptr, ptr @"{_cell(operator)}"\n  %r = call ptr @PyObject_Vectorcall(ptr %f, ptr %p, i64 -9223372036854775807, ptr null)\n  ret ptr %r\n}}'
         )
     cases = " ".join(f"i32 {i}, label %{n}" for i, n in enumerate(COMPARE))
-    body = [f'define ptr @slot.richcompare(ptr %a, ptr %b, i32 %op) {{\n  switch i32 %op, label %none [ {cases} ]\nnone:\n  unreachable']
+    body = [f"define ptr @slot.richcompare(ptr %a, ptr %b, i32 %op) {{\n  switch i32 %op, label %none [ {cases} ]\nnone:\n  unreachable"]
     for name in COMPARE:
         fast, slow = cells(name, f"python.{name}")
         body.append(f'{name}:\n  %{name}.r = call ptr @call2(ptr @"{fast}", ptr @"{slow}", ptr %a, ptr %b)\n  ret ptr %{name}.r')
@@ -171,7 +173,15 @@ def _first_call(operator: Callable[[str], Any], name: str) -> Callable[..., Any]
     return call
 
 
-_PYTHON = {"subtract": "sub", "multiply": "mul", "true_divide": "truediv", "floor_divide": "floordiv", "remainder": "mod", "power": "pow", "matrix_multiply": "matmul"}
+_PYTHON = {
+    "subtract": "sub",
+    "multiply": "mul",
+    "true_divide": "truediv",
+    "floor_divide": "floordiv",
+    "remainder": "mod",
+    "power": "pow",
+    "matrix_multiply": "matmul",
+}
 
 
 def _python_method(methods: type, slot: str) -> Callable[..., Any]:

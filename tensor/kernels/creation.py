@@ -250,4 +250,3 @@ def or_default(dtype: Any, default: i64) -> i64:
     if has(dtype):
         return get(dtype)
     return default
-

@@ -138,7 +138,14 @@ def check_index(self: Tensor, indices: ptr[List]) -> None:
             for k in range(t.rank):
                 check(dim < self.rank, "IndexError", "too many indices for tensor of dimension {}", self.rank)
                 if t.sizes[k] != self.sizes[dim]:
-                    fail("IndexError", "The shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}", text(shape_text(t)), k, text(shape_text(self)), dim)
+                    fail(
+                        "IndexError",
+                        "The shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}",
+                        text(shape_text(t)),
+                        k,
+                        text(shape_text(self)),
+                        dim,
+                    )
                 dim += 1
         else:
             check(t.dtype == INT64 or t.dtype == INT32, "IndexError", "tensors used as indices must be long, int, byte or bool tensors")
@@ -367,7 +374,12 @@ def index_put(self: Tensor, indices: ptr[List], values: Tensor, accumulate: i64)
             fits = fits and (have == want or have == 1)
     if not fits:
         release(plan.holder)
-        fail("RuntimeError", "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}", text(shape_text(values)), text(list_text(rank, sizes)))
+        fail(
+            "RuntimeError",
+            "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}",
+            text(shape_text(values)),
+            text(list_text(rank, sizes)),
+        )
     writing(self)
     typed = cast_tensor(values, self.dtype)
     wide = expand(typed, rank, sizes)
@@ -427,7 +439,14 @@ def add_item(target: ptr[u8], source: ptr[u8], dtype: i64) -> None:
 @kernel(extern=True)
 def index_select(self: Tensor, dim: i64, indices: Tensor) -> Tensor:
     """The elements of a dimension that an index vector names."""
-    check(indices.rank <= 1, "IndexError", "index_select(): Index is supposed to be a vector, but got dim: {} with type: {} and size: {}", indices.rank, text(dtype_text(indices.dtype)), text(shape_text(indices)))
+    check(
+        indices.rank <= 1,
+        "IndexError",
+        "index_select(): Index is supposed to be a vector, but got dim: {} with type: {} and size: {}",
+        indices.rank,
+        text(dtype_text(indices.dtype)),
+        text(shape_text(indices)),
+    )
     check(indices.dtype == INT64 or indices.dtype == INT32, "RuntimeError", "index_select(): Expected dtype int32 or int64 for index")
     d = wrapped_dim(dim, self.rank)
     wide = cast_tensor(indices, INT64)
@@ -476,7 +495,15 @@ def check_gather(self: Tensor, d: i64, indices: Tensor, name: Any) -> None:
     check(indices.numel == 0 or rank == own, "RuntimeError", "Index tensor must have the same number of dimensions as input tensor")
     for k in range(self.rank):
         if k != d and indices.rank == self.rank and indices.numel > 0:
-            check(indices.sizes[k] <= self.sizes[k], "RuntimeError", "Size does not match at dimension {} expected index {} to be no larger than self {} apart from dimension {}", k, text(shape_text(indices)), text(shape_text(self)), d)
+            check(
+                indices.sizes[k] <= self.sizes[k],
+                "RuntimeError",
+                "Size does not match at dimension {} expected index {} to be no larger than self {} apart from dimension {}",
+                k,
+                text(shape_text(indices)),
+                text(shape_text(self)),
+                d,
+            )
 
 
 @kernel
@@ -535,7 +562,13 @@ def scatter_into(self: Tensor, dim: i64, indices: Tensor, source: Tensor, how: i
     single = source.rank == 0 and indices.rank > 0
     if not single and indices.numel > 0:
         for k in range(indices.rank):
-            check(source.rank == indices.rank and indices.sizes[k] <= source.sizes[k], "RuntimeError", "Expected index {} to be no larger than src {} size", text(shape_text(indices)), text(shape_text(source)))
+            check(
+                source.rank == indices.rank and indices.sizes[k] <= source.sizes[k],
+                "RuntimeError",
+                "Expected index {} to be no larger than src {} size",
+                text(shape_text(indices)),
+                text(shape_text(source)),
+            )
     places = checked_places(indices, self.sizes[d] if self.rank > 0 else 1, d)
     typed = cast_tensor(source, self.dtype)
     writing(self)
@@ -575,7 +608,12 @@ def index_add_into(self: Tensor, dim: i64, indices: Tensor, source: Tensor, how:
     d = wrapped_dim(dim, self.rank)
     check(indices.rank <= 1 and (indices.dtype == INT64 or indices.dtype == INT32), "RuntimeError", "index_add_(): Expected dtype int32/int64 for index")
     count = indices.numel
-    check(self.rank == source.rank and (self.rank == 0 or source.sizes[d] == count), "RuntimeError", "index_add_(): Number of indices ({}) should be equal to source.size(dim)", count)
+    check(
+        self.rank == source.rank and (self.rank == 0 or source.sizes[d] == count),
+        "RuntimeError",
+        "index_add_(): Number of indices ({}) should be equal to source.size(dim)",
+        count,
+    )
     for k in range(self.rank):
         check(k == d or self.sizes[k] == source.sizes[k], "RuntimeError", "index_add_(): source and self differ in size at dimension {}", k)
     wide = cast_tensor(indices, INT64)

@@ -87,7 +87,13 @@ def stack(items: ptr[List], dim: i64) -> Tensor:
     for i in range(items.length):
         t = tensor_at(items, i)
         if not same_shape(t, like):
-            fail("RuntimeError", "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}", text(shape_text(like)), text(shape_text(t)), i)
+            fail(
+                "RuntimeError",
+                "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
+                text(shape_text(like)),
+                text(shape_text(t)),
+                i,
+            )
     check(like.rank < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", like.rank + 1)
     sizes = local(i64, MAX_RANK)
     for k in range(like.rank + 1):
@@ -212,13 +218,33 @@ def move_part(result: Tensor, to: i64, self: Tensor, from_: i64, length: i64, d:
 def check_pad(self: Tensor, pad: ptr[List]) -> None:
     """Refuses paddings of an odd number of entries, or for more dimensions than there are."""
     check(pad.length % 2 == 0, "RuntimeError", "Padding length must be divisible by 2")
-    check(pad.length // 2 <= self.rank, "RuntimeError", "Padding length should be less than or equal to two times the input dimension. Got padding length {} and input of dimension {}", pad.length, self.rank)
+    check(
+        pad.length // 2 <= self.rank,
+        "RuntimeError",
+        "Padding length should be less than or equal to two times the input dimension. Got padding length {} and input of dimension {}",
+        pad.length,
+        self.rank,
+    )
     for i in range(pad.length // 2):
         d = self.rank - 1 - i
         before, after = int_at(pad, 2 * i), int_at(pad, 2 * i + 1)
-        check(before < 1 << 40 and after < 1 << 40 and before > -(1 << 40) and after > -(1 << 40), "MemoryError", "out of memory: padding {}, {} is too large", before, after)
+        check(
+            before < 1 << 40 and after < 1 << 40 and before > -(1 << 40) and after > -(1 << 40),
+            "MemoryError",
+            "out of memory: padding {}, {} is too large",
+            before,
+            after,
+        )
         size = self.sizes[d] + before + after
-        check(size >= 0, "RuntimeError", "The input size {}, plus negative padding {} and {}, resulted in a negative output size, which is invalid. Check dimension {} of your input.", self.sizes[d], before, after, d)
+        check(
+            size >= 0,
+            "RuntimeError",
+            "The input size {}, plus negative padding {} and {}, resulted in a negative output size, which is invalid. Check dimension {} of your input.",
+            self.sizes[d],
+            before,
+            after,
+            d,
+        )
 
 
 @kernel(extern=True)
@@ -334,4 +360,3 @@ def diag_embed(self: Tensor, offset: i64, zeros: Tensor) -> Tensor:
         for byte in range(item):
             target[byte] = source[byte]
     return zeros
-

@@ -88,7 +88,10 @@ def inverse(self: Tensor) -> Tensor:
         if eliminate_one(self.dtype, work.data + m * n * n * item, n, target, n) == 0.0:
             release(work)
             release(result)
-            fail("LinAlgError", "linalg.inv: The diagonal element of the input matrix is zero, the inversion could not be completed because the input matrix is singular.")
+            fail(
+                "LinAlgError",
+                "linalg.inv: The diagonal element of the input matrix is zero, the inversion could not be completed because the input matrix is singular.",
+            )
     release(work)
     return result
 
@@ -134,7 +137,13 @@ def determinant(self: Tensor) -> Tensor:
 def solve(a: Tensor, b: Tensor) -> Tensor:
     """x with a @ x = b, for one matrix and a vector or a matrix."""
     n = a.sizes[a.rank - 1]
-    check(a.rank == 2 and (b.rank == 1 or b.rank == 2), "RuntimeError", "linalg.solve: expected one matrix and a vector or a matrix, got {}-D and {}-D", a.rank, b.rank)
+    check(
+        a.rank == 2 and (b.rank == 1 or b.rank == 2),
+        "RuntimeError",
+        "linalg.solve: expected one matrix and a vector or a matrix, got {}-D and {}-D",
+        a.rank,
+        b.rank,
+    )
     check(b.sizes[0] == n, "RuntimeError", "linalg.solve: Incompatible shapes of A and B for the equation AX = B")
     check(a.dtype == b.dtype, "RuntimeError", "linalg.solve: Expected A and B to have the same dtype")
     work = working_copy(a)
@@ -146,4 +155,3 @@ def solve(a: Tensor, b: Tensor) -> Tensor:
         fail("LinAlgError", "torch.linalg.solve: The solver failed because the input matrix is singular.")
     release(work)
     return result
-

@@ -181,7 +181,13 @@ def normalised(self: Tensor, rows: i64, scale: Tensor, shift: Tensor, per: i64, 
 @kernel
 def check_convolution(x: Tensor, weight: Tensor, bias: Tensor, w: ptr[Window], groups: i64, dims: i64) -> None:
     """Refuses what does not fit together; `x` and `weight` have `dims` + 2 dimensions."""
-    check(x.dtype == weight.dtype, "RuntimeError", "Input type ({}) and weight type ({}) should be the same", text(dtype_text(x.dtype)), text(dtype_text(weight.dtype)))
+    check(
+        x.dtype == weight.dtype,
+        "RuntimeError",
+        "Input type ({}) and weight type ({}) should be the same",
+        text(dtype_text(x.dtype)),
+        text(dtype_text(weight.dtype)),
+    )
     check(is_float(x.dtype) == 1, "RuntimeError", "convolution not implemented for '{}'", text(dtype_text(x.dtype)))
     check(groups > 0, "RuntimeError", "non-positive groups is not supported")
     check(w.stride_h > 0 and w.stride_w > 0, "RuntimeError", "non-positive stride is not supported")
@@ -199,27 +205,57 @@ def check_convolution(x: Tensor, weight: Tensor, bias: Tensor, w: ptr[Window], g
         )
     if bias != null(Tensor):
         if bias.rank != 1 or bias.sizes[0] != weight.sizes[0]:
-            fail("RuntimeError", "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got bias of size {} instead", text(shape_text(weight)), weight.sizes[0], text(shape_text(bias)))
+            fail(
+                "RuntimeError",
+                "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got bias of size {} instead",
+                text(shape_text(weight)),
+                weight.sizes[0],
+                text(shape_text(bias)),
+            )
         check(bias.dtype == x.dtype, "RuntimeError", "Input type and bias type should be the same")
     tall = x.sizes[2] + 2 * w.pad_h if dims == 2 else 1
     wide = x.sizes[dims + 1] + 2 * w.pad_w
     need_h, need_w = w.dilation_h * (w.height - 1) + 1, w.dilation_w * (w.width - 1) + 1
     if (dims == 2 and need_h > tall) or need_w > wide:
-        fail("RuntimeError", "Calculated padded input size per channel: ({} x {}). Kernel size: ({} x {}). Kernel size can't be greater than actual input size", tall, wide, need_h, need_w)
+        fail(
+            "RuntimeError",
+            "Calculated padded input size per channel: ({} x {}). Kernel size: ({} x {}). Kernel size can't be greater than actual input size",
+            tall,
+            wide,
+            need_h,
+            need_w,
+        )
 
 
 # ---- pooling ------------------------------------------------------------------------------------------------------
 
 
 @kernel
-def pool_loop(T: Any, largest: Any, planes: i64, rows: i64, columns: i64, x: ptr[u8], w: ptr[Window], out_h: i64, out_w: i64, out: ptr[u8], places: ptr[i64], divisor: i64, count_pad: i64) -> None:
+def pool_loop(
+    T: Any,
+    largest: Any,
+    planes: i64,
+    rows: i64,
+    columns: i64,
+    x: ptr[u8],
+    w: ptr[Window],
+    out_h: i64,
+    out_w: i64,
+    out: ptr[u8],
+    places: ptr[i64],
+    divisor: i64,
+    count_pad: i64,
+) -> None:
     """The largest element (and its place), or the mean, of each place of a window over dense planes."""
     for plane in range(planes):
         p, q = cast(ptr[T], x) + plane * rows * columns, cast(ptr[T], out) + plane * out_h * out_w
         for i in range(out_h):
             for j in range(out_w):
                 top, left = i * w.stride_h - w.pad_h, j * w.stride_w - w.pad_w
-                bottom, right = minimum(top + (w.height - 1) * w.dilation_h + 1, rows + w.pad_h), minimum(left + (w.width - 1) * w.dilation_w + 1, columns + w.pad_w)
+                bottom, right = (
+                    minimum(top + (w.height - 1) * w.dilation_h + 1, rows + w.pad_h),
+                    minimum(left + (w.width - 1) * w.dilation_w + 1, columns + w.pad_w),
+                )
                 best, total, where = T(-INFINITY), T(0), -1
                 covered = (bottom - top) * (right - left)
                 seen = 0
@@ -265,10 +301,25 @@ def pool(table: ptr[LoopTable], x: Tensor, w: ptr[Window], ceil_mode: i64, place
     check(x.rank == 3 or x.rank == 4, "RuntimeError", "non-empty 3D or 4D (batch mode) tensor expected for input")
     check(w.stride_h > 0 and w.stride_w > 0, "RuntimeError", "stride should not be zero")
     check(w.height > 0 and w.width > 0 and w.dilation_h > 0 and w.dilation_w > 0, "RuntimeError", "kernel size should be greater than zero")
-    check(w.pad_h >= 0 and w.pad_w >= 0 and w.pad_h <= w.height // 2 and w.pad_w <= w.width // 2, "RuntimeError", "pad should be at most half of effective kernel size")
+    check(
+        w.pad_h >= 0 and w.pad_w >= 0 and w.pad_h <= w.height // 2 and w.pad_w <= w.width // 2,
+        "RuntimeError",
+        "pad should be at most half of effective kernel size",
+    )
     rows, columns = x.sizes[x.rank - 2], x.sizes[x.rank - 1]
-    out_h, out_w = pooled_size(rows, w.height, w.stride_h, w.pad_h, w.dilation_h, ceil_mode), pooled_size(columns, w.width, w.stride_w, w.pad_w, w.dilation_w, ceil_mode)
-    check(out_h > 0 and out_w > 0, "RuntimeError", "Given input size: ({}x{}). Calculated output size: ({}x{}). Output size is too small", rows, columns, out_h, out_w)
+    out_h, out_w = (
+        pooled_size(rows, w.height, w.stride_h, w.pad_h, w.dilation_h, ceil_mode),
+        pooled_size(columns, w.width, w.stride_w, w.pad_w, w.dilation_w, ceil_mode),
+    )
+    check(
+        out_h > 0 and out_w > 0,
+        "RuntimeError",
+        "Given input size: ({}x{}). Calculated output size: ({}x{}). Output size is too small",
+        rows,
+        columns,
+        out_h,
+        out_w,
+    )
     sizes = local(i64, MAX_RANK)
     planes = 1
     for k in range(x.rank - 2):
@@ -375,7 +426,6 @@ def check_targets(target: Tensor, classes: i64, ignore: i64) -> None:
 def pair_at(items: ptr[List], at: i64) -> i64:
     """Entry `at` of a list of one or two ints."""
     return int_at(items, minimum(at, items.length - 1))
-
 
 
 @kernel

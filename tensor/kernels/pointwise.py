@@ -9,7 +9,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import array, call_pointer, cast, check, f64, fail, i64, kernel, likely, local, maximum, minimum, ptr, sizeof, struct, text, typeof, u8
+from jitlang.frontend.kernel import (
+    array,
+    call_pointer,
+    cast,
+    check,
+    f64,
+    fail,
+    i64,
+    kernel,
+    likely,
+    local,
+    maximum,
+    minimum,
+    ptr,
+    sizeof,
+    struct,
+    text,
+    typeof,
+    u8,
+)
 from jitlang.tensor.kernels.iteration import broadcast_into, check_target, compute, compute_into, same_shape
 from jitlang.tensor.kernels.scalars import convert, store_element
 from jitlang.tensor.kernels.tensors import empty_as, release, retain, text_slot

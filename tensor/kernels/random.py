@@ -9,7 +9,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import addr, array, atomic_cas, atomic_store, bitcast, cast, check, f32, f64, fma, i32, i64, kernel, math_call, ptr, select, shared, sizeof, sqrt, struct, u8, u32, u64
+from jitlang.frontend.kernel import (
+    addr,
+    array,
+    atomic_cas,
+    atomic_store,
+    bitcast,
+    cast,
+    check,
+    f32,
+    f64,
+    fma,
+    i32,
+    i64,
+    kernel,
+    math_call,
+    ptr,
+    select,
+    shared,
+    sizeof,
+    sqrt,
+    struct,
+    u8,
+    u32,
+    u64,
+)
 from jitlang.tensor.kernels.scalars import store_int
 from jitlang.tensor.layout import FLOAT32, TensorImpl
 from jitlang.tensor.promotion import item_bytes

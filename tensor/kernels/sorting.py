@@ -161,11 +161,19 @@ def searched(line: Tensor, wanted: Tensor, right: i64) -> Tensor:
     """Where each number belongs in sorted lines: one line for all, or one for each row of `wanted`."""
     loop = loop_of(SEARCH.table, line.dtype)
     check(line.rank > 0, "RuntimeError", "boundaries tensor should have positive dimension")
-    check(line.rank == 1 or line.rank == wanted.rank, "RuntimeError", "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match")
+    check(
+        line.rank == 1 or line.rank == wanted.rank,
+        "RuntimeError",
+        "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match",
+    )
     rows = 1
     if line.rank > 1:
         for k in range(line.rank - 1):
-            check(line.sizes[k] == wanted.sizes[k], "RuntimeError", "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match")
+            check(
+                line.sizes[k] == wanted.sizes[k],
+                "RuntimeError",
+                "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match",
+            )
             rows = rows * line.sizes[k]
     result = empty(wanted.rank, wanted.sizes, INT64)
     if wanted.numel == 0:
@@ -205,4 +213,3 @@ def changes(line: Tensor) -> Tensor:
     mask = empty(1, line.sizes, BOOL)
     call_pointer(VOID, loop, line.numel, line.data, mask.data)
     return mask
-

@@ -299,7 +299,9 @@ def empty_strided(rank: i64, sizes: ptr[i64], strides: ptr[i64], dtype: i64) -> 
     if numel > 0:
         span = 1
         for i in range(rank):
-            check(strides[i] >= 0, "RuntimeError", "as_strided: Negative strides are not supported at the moment, got strides: {}", text(list_text(rank, strides)))
+            check(
+                strides[i] >= 0, "RuntimeError", "as_strided: Negative strides are not supported at the moment, got strides: {}", text(list_text(rank, strides))
+            )
             check(strides[i] <= MAX_BYTES // sizes[i], "MemoryError", "out of memory: strides {} are too large", text(list_text(rank, strides)))
             span += (sizes[i] - 1) * strides[i]
     check(span <= MAX_BYTES // item, "MemoryError", "out of memory: a tensor of shape {} is too large", text(list_text(rank, sizes)))
@@ -312,7 +314,9 @@ def empty_strided(rank: i64, sizes: ptr[i64], strides: ptr[i64], dtype: i64) -> 
 
 
 @kernel(extern=True)
-def foreign(rank: i64, sizes: ptr[i64], strides: ptr[i64], dtype: i64, data: ptr[u8], size: i64, owner: ptr[u8], destroy: ptr[u8], flags: i64) -> ptr[TensorImpl]:
+def foreign(
+    rank: i64, sizes: ptr[i64], strides: ptr[i64], dtype: i64, data: ptr[u8], size: i64, owner: ptr[u8], destroy: ptr[u8], flags: i64
+) -> ptr[TensorImpl]:
     """A tensor over memory of somebody else; ``destroy(owner)`` is called when its last view is gone."""
     check(rank <= MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", rank)
     t = new_head(0, dtype, rank)

@@ -39,7 +39,12 @@ def as_strided(self: Tensor, rank: i64, sizes: ptr[i64], strides: ptr[i64], offs
     numel = 1
     for d in range(rank):
         check(sizes[d] >= 0 and sizes[d] < 1 << 40, "RuntimeError", "as_strided: size {} is not valid", sizes[d])
-        check(strides[d] >= 0 and strides[d] < 1 << 40, "RuntimeError", "as_strided: Negative strides are not supported at the moment, got strides: {}", text(list_text(rank, strides)))
+        check(
+            strides[d] >= 0 and strides[d] < 1 << 40,
+            "RuntimeError",
+            "as_strided: Negative strides are not supported at the moment, got strides: {}",
+            text(list_text(rank, strides)),
+        )
         numel = minimum(numel * sizes[d], 1 << 40)
         last = minimum(last + (sizes[d] - 1) * strides[d], 1 << 60)
     start = address(self.data) - address(self.storage.data)
@@ -196,7 +201,12 @@ def transpose(self: Tensor, dim0: i64, dim1: i64) -> Tensor:
 def permute(self: Tensor, dims: Ints) -> Tensor:
     """The dimensions in another order."""
     if dims.length != self.rank:
-        fail("RuntimeError", "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {} is not equal to len(dims) = {}", self.rank, dims.length)
+        fail(
+            "RuntimeError",
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = {} is not equal to len(dims) = {}",
+            self.rank,
+            dims.length,
+        )
     seen = 0
     t = new_view(self, self.rank, 0)
     for k in range(self.rank):
@@ -229,14 +239,23 @@ def reverse_dims(self: Tensor) -> Tensor:
 def expand(self: Tensor, rank: i64, sizes: ptr[i64]) -> Tensor:
     """Dimensions of size 1 repeated without copying; -1 keeps a size."""
     if rank < self.rank:
-        fail("RuntimeError", "expand: the number of sizes provided ({}) must be greater or equal to the number of dimensions in the tensor ({})", rank, self.rank)
+        fail(
+            "RuntimeError", "expand: the number of sizes provided ({}) must be greater or equal to the number of dimensions in the tensor ({})", rank, self.rank
+        )
     shift = rank - self.rank
     for k in range(rank):
         wanted = sizes[k]
         if k < shift:
             check(wanted >= 0, "RuntimeError", "The expanded size of the tensor ({}) isn't allowed in a leading, non-existing dimension {}", wanted, k)
         elif wanted != -1 and wanted != self.sizes[k - shift]:
-            check(self.sizes[k - shift] == 1, "RuntimeError", "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.", wanted, self.sizes[k - shift], k)
+            check(
+                self.sizes[k - shift] == 1,
+                "RuntimeError",
+                "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.",
+                wanted,
+                self.sizes[k - shift],
+                k,
+            )
             check(wanted >= 0, "RuntimeError", "The expanded size of the tensor ({}) isn't allowed", wanted)
     t = new_view(self, rank, 0)
     for k in range(rank):
@@ -318,7 +337,12 @@ def inferred_sizes(numel: i64, rank: i64, wanted: ptr[i64], sizes: ptr[i64]) -> 
             known = minimum(known * size, 1 << 40) if size < 1 << 22 or known < 1 << 22 else 1 << 40
     if open_dim >= 0:
         if known == 0:
-            check(False, "RuntimeError", "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can be any value and is ambiguous", text(list_text(rank, wanted)))
+            check(
+                False,
+                "RuntimeError",
+                "cannot reshape tensor of 0 elements into shape {} because the unspecified dimension size -1 can be any value and is ambiguous",
+                text(list_text(rank, wanted)),
+            )
         check(known > 0 and numel % maximum(known, 1) == 0, "RuntimeError", "shape '{}' is invalid for input of size {}", text(list_text(rank, wanted)), numel)
         sizes[open_dim] = numel // maximum(known, 1)
     else:
@@ -506,10 +530,21 @@ def split_sizes(self: Tensor, sizes: Ints, dim: i64) -> Ints:
     d = wrapped_dim(dim, self.rank)
     total = 0
     for i in range(sizes.length):
-        check(int_at(sizes, i) >= 0, "RuntimeError", "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={}", text(list_text(sizes.length, cast(ptr[i64], sizes.data))))
+        check(
+            int_at(sizes, i) >= 0,
+            "RuntimeError",
+            "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={}",
+            text(list_text(sizes.length, cast(ptr[i64], sizes.data))),
+        )
         total = minimum(total + int_at(sizes, i), 1 << 60)
     if total != self.sizes[d]:
-        fail("RuntimeError", "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got split_sizes={}", self.sizes[d], d, text(list_text(sizes.length, cast(ptr[i64], sizes.data))))
+        fail(
+            "RuntimeError",
+            "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got split_sizes={}",
+            self.sizes[d],
+            d,
+            text(list_text(sizes.length, cast(ptr[i64], sizes.data))),
+        )
     made = new_list(sizes.length)
     start = 0
     for i in range(sizes.length):
@@ -565,4 +600,3 @@ def converted(self: Tensor, dtype: i64, copy: Any) -> Tensor:
         retain(self)
         return self
     return cast_tensor(self, dtype)
-

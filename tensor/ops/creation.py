@@ -47,9 +47,25 @@ def _constant(name: str, value: int, doc: str) -> None:
     infer = rules.created(1, FLOAT32_TYPE, rules.length_of(0))
     row(f"{name}(int[] size, *, {_KIND}) -> Tensor", doc, fresh, PURE, infer=infer, samples=samples, variants=("function",))
     likes = [Sample(A((2, 3), d)) for d in ALL] + [Sample(A((4, 3), layout="t")), Sample(A((3, 4), layout="e")), Sample(A((3,)), dtype=D("int32"))]
-    row(f"{name}_like(Tensor self, *, {_KIND}) -> Tensor", f"{doc[:-1]}, in the shape of another.", like, PURE, infer=rules.like(1), samples=likes, variants=("function",))
+    row(
+        f"{name}_like(Tensor self, *, {_KIND}) -> Tensor",
+        f"{doc[:-1]}, in the shape of another.",
+        like,
+        PURE,
+        infer=rules.like(1),
+        samples=likes,
+        variants=("function",),
+    )
     news = [Sample(A((2,), d), [2, 3]) for d in ALL] + [Sample(A((2,)), [2], dtype=D("int64"))]
-    row(f"new_{name}(Tensor self, int[] size, *, {_KIND}) -> Tensor", f"{doc[:-1]}, in the dtype of another.", new, PURE, infer=rules.created(2, None, rules.length_of(1)), samples=news, variants=("method",))
+    row(
+        f"new_{name}(Tensor self, int[] size, *, {_KIND}) -> Tensor",
+        f"{doc[:-1]}, in the dtype of another.",
+        new,
+        PURE,
+        infer=rules.created(2, None, rules.length_of(1)),
+        samples=news,
+        variants=("method",),
+    )
 
 
 _constant("zeros", 0, "A tensor full of zeros.")
@@ -123,14 +139,74 @@ def _full_rule(types: Any, constants: Any) -> Any:
 _FUNCTION: Any = {"variants": ("function",)}
 _METHOD: Any = {"variants": ("method",)}
 _UNDEFINED = [Sample([2, 3], undefined=True), Sample([2], dtype=D("bool"), undefined=True), Sample([-1], error=True)]
-row(f"empty(int[] size, *, {_KIND}) -> Tensor", "An uninitialised tensor.", empty_native, infer=rules.created(1, FLOAT32_TYPE, rules.length_of(0)), samples=_UNDEFINED, **_FUNCTION)
-row(f"empty_like(Tensor self, *, {_KIND}) -> Tensor", "An uninitialised tensor in the shape of another.", empty_like_native, infer=rules.like(1), samples=[Sample(A((2, 3)), undefined=True), Sample(A((4, 3), layout="t"), undefined=True)], **_FUNCTION)
-row(f"new_empty(Tensor self, int[] size, *, {_KIND}) -> Tensor", "An uninitialised tensor in the dtype of another.", new_empty_native, infer=rules.created(2, None, rules.length_of(1)), samples=[Sample(A((2, 3)), [4], undefined=True)], **_METHOD)
-row(f"empty_strided(int[] size, int[] stride, *, {_KIND}) -> Tensor", "An uninitialised tensor with given strides.", empty_strided_native, infer=rules.created(2, FLOAT32_TYPE, rules.length_of(0)), samples=[Sample([2, 3], [1, 2], undefined=True)], **_FUNCTION)
-row(f"full(int[] size, Scalar fill_value, *, {_KIND}) -> Tensor", "A tensor full of a number.", full_native, PURE, infer=_full_rule, samples=[Sample([2, 3], 7), Sample([2], 2.5), Sample([2], True), Sample([2], 2.9, dtype=D("int64"))], **_FUNCTION)
-row(f"full_like(Tensor self, Scalar fill_value, *, {_KIND}) -> Tensor", "A tensor full of a number in the shape of another.", full_like_native, PURE, infer=rules.like(2), samples=[Sample(A((2, 3), d), 3) for d in ALL] + [Sample(A((4, 3), layout="t"), 2.5)], **_FUNCTION)
-row(f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_KIND}) -> Tensor", "A tensor full of a number in the dtype of another.", new_full_native, PURE, infer=rules.created(3, None, rules.length_of(1)), samples=[Sample(A((2, 3)), [4], 2), Sample(A((2,), "int64"), [2], 3)], **_METHOD)
-row(f"scalar_tensor(Scalar s, *, {_KIND}) -> Tensor", "A number as a tensor without dimensions.", scalar_tensor_native, PURE, infer=rules.created(1, FLOAT32_TYPE, rules.fixed(0)), samples=[Sample(3), Sample(2.5, dtype=D("float64"))], **_FUNCTION)
+row(
+    f"empty(int[] size, *, {_KIND}) -> Tensor",
+    "An uninitialised tensor.",
+    empty_native,
+    infer=rules.created(1, FLOAT32_TYPE, rules.length_of(0)),
+    samples=_UNDEFINED,
+    **_FUNCTION,
+)
+row(
+    f"empty_like(Tensor self, *, {_KIND}) -> Tensor",
+    "An uninitialised tensor in the shape of another.",
+    empty_like_native,
+    infer=rules.like(1),
+    samples=[Sample(A((2, 3)), undefined=True), Sample(A((4, 3), layout="t"), undefined=True)],
+    **_FUNCTION,
+)
+row(
+    f"new_empty(Tensor self, int[] size, *, {_KIND}) -> Tensor",
+    "An uninitialised tensor in the dtype of another.",
+    new_empty_native,
+    infer=rules.created(2, None, rules.length_of(1)),
+    samples=[Sample(A((2, 3)), [4], undefined=True)],
+    **_METHOD,
+)
+row(
+    f"empty_strided(int[] size, int[] stride, *, {_KIND}) -> Tensor",
+    "An uninitialised tensor with given strides.",
+    empty_strided_native,
+    infer=rules.created(2, FLOAT32_TYPE, rules.length_of(0)),
+    samples=[Sample([2, 3], [1, 2], undefined=True)],
+    **_FUNCTION,
+)
+row(
+    f"full(int[] size, Scalar fill_value, *, {_KIND}) -> Tensor",
+    "A tensor full of a number.",
+    full_native,
+    PURE,
+    infer=_full_rule,
+    samples=[Sample([2, 3], 7), Sample([2], 2.5), Sample([2], True), Sample([2], 2.9, dtype=D("int64"))],
+    **_FUNCTION,
+)
+row(
+    f"full_like(Tensor self, Scalar fill_value, *, {_KIND}) -> Tensor",
+    "A tensor full of a number in the shape of another.",
+    full_like_native,
+    PURE,
+    infer=rules.like(2),
+    samples=[Sample(A((2, 3), d), 3) for d in ALL] + [Sample(A((4, 3), layout="t"), 2.5)],
+    **_FUNCTION,
+)
+row(
+    f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_KIND}) -> Tensor",
+    "A tensor full of a number in the dtype of another.",
+    new_full_native,
+    PURE,
+    infer=rules.created(3, None, rules.length_of(1)),
+    samples=[Sample(A((2, 3)), [4], 2), Sample(A((2,), "int64"), [2], 3)],
+    **_METHOD,
+)
+row(
+    f"scalar_tensor(Scalar s, *, {_KIND}) -> Tensor",
+    "A number as a tensor without dimensions.",
+    scalar_tensor_native,
+    PURE,
+    infer=rules.created(1, FLOAT32_TYPE, rules.fixed(0)),
+    samples=[Sample(3), Sample(2.5, dtype=D("float64"))],
+    **_FUNCTION,
+)
 
 
 # ---- ranges -------------------------------------------------------------------------------------------------------
@@ -169,9 +245,40 @@ def _range_rule(dtype_at: int) -> Any:
 
 
 _RANGE = "Numbers at equal distances, without the end."
-row(f"arange(Scalar end, *, {_KIND}) -> Tensor", _RANGE, arange_end, PURE, infer=_range_rule(1), samples=[Sample(5), Sample(0), Sample(2.5), Sample(4, dtype=D("float64")), Sample(-1, error=True)], **_FUNCTION)
-row(f"arange.start(Scalar start, Scalar end, *, {_KIND}) -> Tensor", _RANGE, arange_start, PURE, infer=_range_rule(2), samples=[Sample(2, 6), Sample(0.5, 3), Sample(1, 4, dtype=D("int32")), Sample(3, 3)], **_FUNCTION)
-row(f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_KIND}) -> Tensor", _RANGE, arange_step, PURE, infer=_range_rule(3), samples=[Sample(0, 10, 3), Sample(5, 0, -2), Sample(0, 1, 0.1), Sample(0, 5, 0, error=True), Sample(0, 5, -1, error=True), Sample(0, 7, 2, dtype=D("uint8"))], **_FUNCTION)
+row(
+    f"arange(Scalar end, *, {_KIND}) -> Tensor",
+    _RANGE,
+    arange_end,
+    PURE,
+    infer=_range_rule(1),
+    samples=[Sample(5), Sample(0), Sample(2.5), Sample(4, dtype=D("float64")), Sample(-1, error=True)],
+    **_FUNCTION,
+)
+row(
+    f"arange.start(Scalar start, Scalar end, *, {_KIND}) -> Tensor",
+    _RANGE,
+    arange_start,
+    PURE,
+    infer=_range_rule(2),
+    samples=[Sample(2, 6), Sample(0.5, 3), Sample(1, 4, dtype=D("int32")), Sample(3, 3)],
+    **_FUNCTION,
+)
+row(
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_KIND}) -> Tensor",
+    _RANGE,
+    arange_step,
+    PURE,
+    infer=_range_rule(3),
+    samples=[
+        Sample(0, 10, 3),
+        Sample(5, 0, -2),
+        Sample(0, 1, 0.1),
+        Sample(0, 5, 0, error=True),
+        Sample(0, 5, -1, error=True),
+        Sample(0, 7, 2, dtype=D("uint8")),
+    ],
+    **_FUNCTION,
+)
 
 
 @kernel
@@ -180,7 +287,15 @@ def linspace_native(start: Any, end: Any, steps: i64, dtype: Any, device: Any) -
     return make.linspace(f64(start), f64(end), steps, or_default(dtype, FLOAT32))
 
 
-row(f"linspace(Scalar start, Scalar end, int steps, *, {_KIND}) -> Tensor", "Numbers at equal distances, with the end.", linspace_native, PURE, infer=rules.created(3, FLOAT32_TYPE, rules.fixed(1)), samples=[Sample(0, 1, 5), Sample(-2.5, 7.5, 11), Sample(1, 2, 1), Sample(1, 2, 0), Sample(0, 10, 4, dtype=D("float64")), Sample(0, 1, -1, error=True)], **_FUNCTION)
+row(
+    f"linspace(Scalar start, Scalar end, int steps, *, {_KIND}) -> Tensor",
+    "Numbers at equal distances, with the end.",
+    linspace_native,
+    PURE,
+    infer=rules.created(3, FLOAT32_TYPE, rules.fixed(1)),
+    samples=[Sample(0, 1, 5), Sample(-2.5, 7.5, 11), Sample(1, 2, 1), Sample(1, 2, 0), Sample(0, 10, 4, dtype=D("float64")), Sample(0, 1, -1, error=True)],
+    **_FUNCTION,
+)
 
 
 @kernel
@@ -195,8 +310,24 @@ def eye_native(n: i64, m: i64, dtype: Any, device: Any) -> Tensor:
     return make.eye(n, m, or_default(dtype, FLOAT32))
 
 
-row(f"eye(int n, *, {_KIND}) -> Tensor", "A square matrix with ones on the diagonal.", eye_square, PURE, infer=rules.created(1, FLOAT32_TYPE, rules.fixed(2)), samples=[Sample(3), Sample(0), Sample(2, dtype=D("int64")), Sample(-1, error=True)], **_FUNCTION)
-row(f"eye.m(int n, int m, *, {_KIND}) -> Tensor", "A matrix with ones on the diagonal.", eye_native, PURE, infer=rules.created(2, FLOAT32_TYPE, rules.fixed(2)), samples=[Sample(3, 2), Sample(2, 4, dtype=D("bool"))], **_FUNCTION)
+row(
+    f"eye(int n, *, {_KIND}) -> Tensor",
+    "A square matrix with ones on the diagonal.",
+    eye_square,
+    PURE,
+    infer=rules.created(1, FLOAT32_TYPE, rules.fixed(2)),
+    samples=[Sample(3), Sample(0), Sample(2, dtype=D("int64")), Sample(-1, error=True)],
+    **_FUNCTION,
+)
+row(
+    f"eye.m(int n, int m, *, {_KIND}) -> Tensor",
+    "A matrix with ones on the diagonal.",
+    eye_native,
+    PURE,
+    infer=rules.created(2, FLOAT32_TYPE, rules.fixed(2)),
+    samples=[Sample(3, 2), Sample(2, 4, dtype=D("bool"))],
+    **_FUNCTION,
+)
 
 
 # ---- in place -----------------------------------------------------------------------------------------------------
@@ -222,8 +353,22 @@ def zero_native(self: Tensor) -> Tensor:
 
 
 _FILLED = [A((3, 4), d) for d in ALL] + [A((4, 3), layout="t"), A((5,), layout="s"), A(())]
-row("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", "Fills with a number.", fill_number, infer=rules.same, samples=[Sample(t, 2) for t in _FILLED], **_METHOD)
-row("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", "Fills with the only element of a tensor.", fill_tensor, infer=rules.same, samples=[Sample(A((2, 3)), A(())), Sample(A((2, 3)), A((2,)), error=True)], **_METHOD)
+row(
+    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+    "Fills with a number.",
+    fill_number,
+    infer=rules.same,
+    samples=[Sample(t, 2) for t in _FILLED],
+    **_METHOD,
+)
+row(
+    "fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+    "Fills with the only element of a tensor.",
+    fill_tensor,
+    infer=rules.same,
+    samples=[Sample(A((2, 3)), A(())), Sample(A((2, 3)), A((2,)), error=True)],
+    **_METHOD,
+)
 row("zero_(Tensor(a!) self) -> Tensor(a!)", "Fills with zeros.", zero_native, infer=rules.same, samples=[Sample(t) for t in _FILLED], **_METHOD)
 
 
@@ -344,25 +489,112 @@ def refilled(self: Tensor, a: f64, b: f64, what: i64) -> Tensor:
 
 
 def _seeded(name: str) -> Any:
-    def oracle(*args: Any, **kwargs: Any) -> Any:
-        import torch
-
-        return getattr(torch, name)(*args, **kwargs)
-
-    return {"extra": {"oracle": oracle, "seeded": True}, "variants": ("function",)}
+    return {"extra": {"oracle": name, "seeded": True}, "variants": ("function",)}
 
 
 _SIZED = rules.created(1, FLOAT32_TYPE, rules.length_of(0))
-_RANDOM_SAMPLES = [Sample([3]), Sample([2, 3], dtype=D("float64")), Sample([16]), Sample([5, 7]), Sample([100]), Sample([1000], dtype=D("float64")), Sample([0]), Sample([])]
+_RANDOM_SAMPLES = [
+    Sample([3]),
+    Sample([2, 3], dtype=D("float64")),
+    Sample([16]),
+    Sample([5, 7]),
+    Sample([100]),
+    Sample([1000], dtype=D("float64")),
+    Sample([0]),
+    Sample([]),
+]
 row(f"rand(int[] size, *, {_KIND}) -> Tensor", "Uniform numbers from 0 to 1.", rand_native, RANDOM, infer=_SIZED, samples=_RANDOM_SAMPLES, **_seeded("rand"))
 row(f"randn(int[] size, *, {_KIND}) -> Tensor", "Normal numbers.", randn_native, RANDOM, infer=_SIZED, samples=_RANDOM_SAMPLES, **_seeded("randn"))
-row(f"rand_like(Tensor self, *, {_KIND}) -> Tensor", "Uniform numbers in the shape of another.", rand_like_native, RANDOM, infer=rules.like(1), samples=[Sample(A((3, 5)))], **_seeded("rand_like"))
-row(f"randn_like(Tensor self, *, {_KIND}) -> Tensor", "Normal numbers in the shape of another.", randn_like_native, RANDOM, infer=rules.like(1), samples=[Sample(A((3, 7)))], **_seeded("randn_like"))
-row(f"normal(float mean, float std, int[] size, *, {_KIND}) -> Tensor", "Normal numbers of a mean and a standard deviation.", normal_native, RANDOM, infer=rules.created(3, FLOAT32_TYPE, rules.length_of(2)), samples=[Sample(2.0, 3.0, [20]), Sample(0.5, 2.0, [3])], **_seeded("normal"))
-row(f"randint(int high, int[] size, *, {_KIND}) -> Tensor", "Integers from 0 to a bound.", randint_native, RANDOM, infer=rules.created(2, INT64_TYPE, rules.length_of(1)), samples=[Sample(10, [20]), Sample(2**40, [5]), Sample(0, [2], error=True), Sample(7, [3], dtype=D("int32"))], **_seeded("randint"))
-row(f"randint.low(int low, int high, int[] size, *, {_KIND}) -> Tensor", "Integers between two bounds.", randint_low, RANDOM, infer=rules.created(3, INT64_TYPE, rules.length_of(2)), samples=[Sample(-5, 5, [20])], **_seeded("randint"))
-row(f"randperm(int n, *, {_KIND}) -> Tensor", "0 to n - 1 in random order.", randperm_native, RANDOM, infer=rules.created(1, INT64_TYPE, rules.fixed(1)), samples=[Sample(10), Sample(0), Sample(4, dtype=D("float32"))], **_seeded("randperm"))
-row("manual_seed(int seed) -> ()", "Starts the random generator anew.", manual_seed_native, EFFECT, RANDOM, samples=[Sample(3)], variants=("function",), extra={"oracle": lambda seed: None})
-row("uniform_(Tensor(a!) self, float from=0, float to=1) -> Tensor(a!)", "Fills with uniform numbers.", uniform_native, RANDOM, infer=rules.same, samples=[Sample(A((3, 5))), Sample(A((4,)), -1.0, 3.0), Sample(A((4,)), 3.0, 1.0, error=True)], variants=("method",), extra={"seeded": True})
-row("normal_(Tensor(a!) self, float mean=0, float std=1) -> Tensor(a!)", "Fills with normal numbers.", normal_into, RANDOM, infer=rules.same, samples=[Sample(A((3, 5))), Sample(A((40,)), -1.0, 3.0)], variants=("method",), extra={"seeded": True})
-row("bernoulli_.float(Tensor(a!) self, float p=0.5) -> Tensor(a!)", "Fills with ones, each with a probability, and zeros.", bernoulli_into, RANDOM, infer=rules.same, samples=[Sample(A((4,)), 1.0), Sample(A((4,)), 0.0)], variants=("method",))
+row(
+    f"rand_like(Tensor self, *, {_KIND}) -> Tensor",
+    "Uniform numbers in the shape of another.",
+    rand_like_native,
+    RANDOM,
+    infer=rules.like(1),
+    samples=[Sample(A((3, 5)))],
+    **_seeded("rand_like"),
+)
+row(
+    f"randn_like(Tensor self, *, {_KIND}) -> Tensor",
+    "Normal numbers in the shape of another.",
+    randn_like_native,
+    RANDOM,
+    infer=rules.like(1),
+    samples=[Sample(A((3, 7)))],
+    **_seeded("randn_like"),
+)
+row(
+    f"normal(float mean, float std, int[] size, *, {_KIND}) -> Tensor",
+    "Normal numbers of a mean and a standard deviation.",
+    normal_native,
+    RANDOM,
+    infer=rules.created(3, FLOAT32_TYPE, rules.length_of(2)),
+    samples=[Sample(2.0, 3.0, [20]), Sample(0.5, 2.0, [3])],
+    **_seeded("normal"),
+)
+row(
+    f"randint(int high, int[] size, *, {_KIND}) -> Tensor",
+    "Integers from 0 to a bound.",
+    randint_native,
+    RANDOM,
+    infer=rules.created(2, INT64_TYPE, rules.length_of(1)),
+    samples=[Sample(10, [20]), Sample(2**40, [5]), Sample(0, [2], error=True), Sample(7, [3], dtype=D("int32"))],
+    **_seeded("randint"),
+)
+row(
+    f"randint.low(int low, int high, int[] size, *, {_KIND}) -> Tensor",
+    "Integers between two bounds.",
+    randint_low,
+    RANDOM,
+    infer=rules.created(3, INT64_TYPE, rules.length_of(2)),
+    samples=[Sample(-5, 5, [20])],
+    **_seeded("randint"),
+)
+row(
+    f"randperm(int n, *, {_KIND}) -> Tensor",
+    "0 to n - 1 in random order.",
+    randperm_native,
+    RANDOM,
+    infer=rules.created(1, INT64_TYPE, rules.fixed(1)),
+    samples=[Sample(10), Sample(0), Sample(4, dtype=D("float32"))],
+    **_seeded("randperm"),
+)
+row(
+    "manual_seed(int seed) -> ()",
+    "Starts the random generator anew.",
+    manual_seed_native,
+    EFFECT,
+    RANDOM,
+    samples=[Sample(3)],
+    variants=("function",),
+    extra={"oracle": lambda seed: None},
+)
+row(
+    "uniform_(Tensor(a!) self, float from=0, float to=1) -> Tensor(a!)",
+    "Fills with uniform numbers.",
+    uniform_native,
+    RANDOM,
+    infer=rules.same,
+    samples=[Sample(A((3, 5))), Sample(A((4,)), -1.0, 3.0), Sample(A((4,)), 3.0, 1.0, error=True)],
+    variants=("method",),
+    extra={"seeded": True},
+)
+row(
+    "normal_(Tensor(a!) self, float mean=0, float std=1) -> Tensor(a!)",
+    "Fills with normal numbers.",
+    normal_into,
+    RANDOM,
+    infer=rules.same,
+    samples=[Sample(A((3, 5))), Sample(A((40,)), -1.0, 3.0)],
+    variants=("method",),
+    extra={"seeded": True},
+)
+row(
+    "bernoulli_.float(Tensor(a!) self, float p=0.5) -> Tensor(a!)",
+    "Fills with ones, each with a probability, and zeros.",
+    bernoulli_into,
+    RANDOM,
+    infer=rules.same,
+    samples=[Sample(A((4,)), 1.0), Sample(A((4,)), 0.0)],
+    variants=("method",),
+)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import Kernel, cast, check, f64, fail, get, has, i64, kernel, local, ptr, text, typeof, u8
+from jitlang.frontend.kernel import Kernel, cast, check, f64, get, has, i64, kernel, local, ptr, text, typeof, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import views
-from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.creation import check_fits
+from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.scalars import load_float, load_int, number
 from jitlang.tensor.kernels.tensors import release
 from jitlang.tensor.layout import BOOL, FLOAT32, MAX_RANK, UINT8, LoopTable, TensorImpl
@@ -24,6 +24,7 @@ from jitlang.types import U8, DType, machine_type
 
 NUMERIC = (*FLOATS, *INTS)
 INFINITY = float("inf")
+
 
 @kernel
 def one_dtype(self: Tensor, other: Tensor) -> None:
@@ -95,7 +96,9 @@ unary("softsign", {"f": ELEMENTARY["softsign"]}, "self / (1 + |self|).", inplace
 unary("deg2rad", {"f": a.deg2rad}, "Degrees to radians.", TO_FLOAT)
 unary("rad2deg", {"f": a.rad2deg}, "Radians to degrees.", TO_FLOAT)
 
-binary("atan2", {"f": ELEMENTARY["atan2"]}, "The angle of the point (other, self).", TO_FLOAT, forms=("Tensor",), plain=True, dtypes=NUMERIC, alias=("arctan2",))
+binary(
+    "atan2", {"f": ELEMENTARY["atan2"]}, "The angle of the point (other, self).", TO_FLOAT, forms=("Tensor",), plain=True, dtypes=NUMERIC, alias=("arctan2",)
+)
 binary("hypot", {"f": ELEMENTARY["hypot"]}, "The length of the vector (self, other).", forms=("Tensor",), plain=True, dtypes=FLOATS)
 binary("logaddexp", {"f": ELEMENTARY["logaddexp"]}, "log(exp(self) + exp(other)).", forms=("Tensor",), plain=True, inplace=False, dtypes=FLOATS)
 binary("heaviside", a.heaviside, "0 below zero, 1 above, other at zero.", forms=("Tensor",), plain=True, check=one_dtype, dtypes=("float64",))
@@ -161,9 +164,32 @@ _POWERS += [Sample(A((3,), "int64"), -1, error=True), Sample(A((3,), "int64"), 3
 _PAIRS = [Sample(x, y) for x, y in pairs(("float32", "float64", "int64"), 0.2, 3.0)] + [Sample(A((5,), "int64", -3, 3), A((5,), "int64", 0, 3, seed=1))]
 row("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "self ** exponent.", pow_number, PURE, POINTWISE, infer=rules.pointwise(), samples=_POWERS)
 row("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", "self ** exponent.", pow_tensor, PURE, POINTWISE, infer=rules.pointwise(), samples=_PAIRS)
-row("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", "self ** exponent.", pow_of_number, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(2, A((3, 4))), Sample(2.5, A((3,), "int64")), Sample(2, A((3,), "int64", 0, 4))], variants=("function",))
-row("pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)", "self ** exponent, in place.", pow_number_into, infer=rules.same, samples=[*_POWERS[:5], Sample(A((3,), "int64"), 0.5, error=True)], variants=("method",))
-row("pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)", "self ** exponent, in place.", pow_tensor_into, infer=rules.same, samples=_PAIRS[:3], variants=("method",))
+row(
+    "pow.Scalar(Scalar self, Tensor exponent) -> Tensor",
+    "self ** exponent.",
+    pow_of_number,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(),
+    samples=[Sample(2, A((3, 4))), Sample(2.5, A((3,), "int64")), Sample(2, A((3,), "int64", 0, 4))],
+    variants=("function",),
+)
+row(
+    "pow_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)",
+    "self ** exponent, in place.",
+    pow_number_into,
+    infer=rules.same,
+    samples=[*_POWERS[:5], Sample(A((3,), "int64"), 0.5, error=True)],
+    variants=("method",),
+)
+row(
+    "pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
+    "self ** exponent, in place.",
+    pow_tensor_into,
+    infer=rules.same,
+    samples=_PAIRS[:3],
+    variants=("method",),
+)
 
 
 # ---- activations with parameters --------------------------------------------------------------------------------------
@@ -241,8 +267,21 @@ _with_one("celu", "Scalar alpha=1.0", "An exponential unit with a smooth derivat
 _with_one("hardshrink", "Scalar lambd=0.5", "self outside of ±lambd, else 0.", {"f": a.hardshrink}, _X)
 _with_one("softshrink", "Scalar lambd=0.5", "self moved towards 0 by lambd.", {"f": a.softshrink}, _X)
 _with_two("softplus", "Scalar beta=1, Scalar threshold=20", "log(1 + exp(beta * self)) / beta.", {"f": a.softplus}, [*_X, Sample(A((5,), high=40), 2, 20)])
-_with_two("hardtanh", "Scalar min_val=-1, Scalar max_val=1", "self, at least min_val and at most max_val.", {"f": a.clamp, "i": a.clamp}, [*_X, Sample(A((5,)), -2, 0.5)], inplace=True)
-_with_two("threshold", "Scalar threshold, Scalar value", "self above the threshold, else the value.", {"f": a.threshold, "i": a.threshold, "u": a.threshold}, [Sample(A((3, 4)), 0.1, 20)])
+_with_two(
+    "hardtanh",
+    "Scalar min_val=-1, Scalar max_val=1",
+    "self, at least min_val and at most max_val.",
+    {"f": a.clamp, "i": a.clamp},
+    [*_X, Sample(A((5,)), -2, 0.5)],
+    inplace=True,
+)
+_with_two(
+    "threshold",
+    "Scalar threshold, Scalar value",
+    "self above the threshold, else the value.",
+    {"f": a.threshold, "i": a.threshold, "u": a.threshold},
+    [Sample(A((3, 4)), 0.1, 20)],
+)
 _with_two("elu", "Scalar alpha=1, Scalar scale=1", "An exponential unit.", {"f": a.elu}, [*_X, Sample(A((5,)), 0.5)], inplace=True)
 
 GELU, GELU_TANH = (loop(n, {"f": ELEMENTARY[n]}, 1).table for n in ("gelu", "gelu_tanh"))
@@ -257,7 +296,22 @@ def gelu_native(self: Tensor, approximate: Any) -> Tensor:
     return loops.unary(GELU, SAME, self)
 
 
-row("gelu(Tensor self, *, str approximate='none') -> Tensor", "self times the normal distribution.", gelu_native, PURE, POINTWISE, infer=rules.same, samples=[Sample(A((3, 4)), loose=9), Sample(A((4, 3), layout="t"), loose=9), Sample(A((3, 4), "float64")), Sample(A((3, 4)), approximate="tanh", loose=9), Sample(A((3,)), approximate="x", error=True)], variants=("function",))
+row(
+    "gelu(Tensor self, *, str approximate='none') -> Tensor",
+    "self times the normal distribution.",
+    gelu_native,
+    PURE,
+    POINTWISE,
+    infer=rules.same,
+    samples=[
+        Sample(A((3, 4)), loose=9),
+        Sample(A((4, 3), layout="t"), loose=9),
+        Sample(A((3, 4), "float64")),
+        Sample(A((3, 4)), approximate="tanh", loose=9),
+        Sample(A((3,)), approximate="x", error=True),
+    ],
+    variants=("function",),
+)
 
 PRELU = loop("prelu", {"f": a.prelu}, 2).table
 
@@ -267,7 +321,13 @@ def prelu_native(self: Tensor, weight: Tensor) -> Tensor:
     """self above 0, a multiple of it below; one factor, or one for each channel."""
     if weight.numel == 1 or self.rank < 2:
         return loops.binary(PRELU, SAME, self, weight)
-    check(weight.numel == self.sizes[1], "RuntimeError", "Mismatch of parameter numbers and input channel size. Found parameter numbers = {} and channel size = {}.", weight.numel, self.sizes[1])
+    check(
+        weight.numel == self.sizes[1],
+        "RuntimeError",
+        "Mismatch of parameter numbers and input channel size. Found parameter numbers = {} and channel size = {}.",
+        weight.numel,
+        self.sizes[1],
+    )
     sizes = local(i64, MAX_RANK)
     for d in range(self.rank):
         sizes[d] = 1
@@ -278,7 +338,14 @@ def prelu_native(self: Tensor, weight: Tensor) -> Tensor:
     return result
 
 
-row("prelu(Tensor self, Tensor weight) -> Tensor", "self above 0, a learned multiple of it below.", prelu_native, PURE, infer=rules.same, samples=[Sample(A((3, 4)), A((1,), seed=1)), Sample(A((2, 4)), A((4,), seed=1)), Sample(A((2, 4, 3)), A((4,), seed=1))])
+row(
+    "prelu(Tensor self, Tensor weight) -> Tensor",
+    "self above 0, a learned multiple of it below.",
+    prelu_native,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(A((3, 4)), A((1,), seed=1)), Sample(A((2, 4)), A((4,), seed=1)), Sample(A((2, 4, 3)), A((4,), seed=1))],
+)
 
 
 # ---- choices ------------------------------------------------------------------------------------------------------
@@ -295,7 +362,12 @@ WHERE = Loop("where", _where_loop).table
 @kernel
 def check_condition(condition: Tensor) -> None:
     """Refuses conditions that are no bools."""
-    check(condition.dtype == BOOL or condition.dtype == UINT8, "RuntimeError", "where expected condition to be a boolean tensor, but got a tensor with dtype {}", text(loops.dtype_text(condition.dtype)))
+    check(
+        condition.dtype == BOOL or condition.dtype == UINT8,
+        "RuntimeError",
+        "where expected condition to be a boolean tensor, but got a tensor with dtype {}",
+        text(loops.dtype_text(condition.dtype)),
+    )
 
 
 @kernel
@@ -338,12 +410,53 @@ def where_numbers(condition: Tensor, self: Any, other: Any) -> Tensor:
 
 
 _C = A((3, 4), "bool")
-_WHERE = [Sample(_C, A((3, 4)), A((4,), seed=1)), Sample(_C, A((3, 4), "int64"), A((3, 4))), Sample(_C, A(()), A((3, 4), "int64")), Sample(A((4, 3), "bool", layout="t"), A((4, 3), layout="t"), A((4, 3)))]
+_WHERE = [
+    Sample(_C, A((3, 4)), A((4,), seed=1)),
+    Sample(_C, A((3, 4), "int64"), A((3, 4))),
+    Sample(_C, A(()), A((3, 4), "int64")),
+    Sample(A((4, 3), "bool", layout="t"), A((4, 3), layout="t"), A((4, 3))),
+]
 _WHERE += [Sample(A((3, 4)), A((3, 4)), A((3, 4)), error=True), Sample(_C, A((5,)), A((3, 4)), error=True), Sample(A((), "bool"), A((2, 3)), A((2, 3), seed=2))]
-row("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", "self where the condition holds, else other.", where_tensors, PURE, POINTWISE, infer=rules.chosen, samples=_WHERE, variants=("function",))
-row("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", "self where the condition holds, else other.", where_left, PURE, POINTWISE, infer=rules.chosen, samples=[Sample(_C, 2, A((3, 4))), Sample(_C, 2.5, A((3, 4), "int64"))], variants=("function",))
-row("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", "self where the condition holds, else other.", where_right, PURE, POINTWISE, infer=rules.chosen, samples=[Sample(_C, A((3, 4)), 0), Sample(_C, A((3, 4), "int64"), 0.5)], variants=("function",))
-row("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", "self where the condition holds, else other.", where_numbers, PURE, POINTWISE, infer=rules.chosen, samples=[Sample(_C, 1, 0), Sample(_C, 1.0, 0)], variants=("function",))
+row(
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    "self where the condition holds, else other.",
+    where_tensors,
+    PURE,
+    POINTWISE,
+    infer=rules.chosen,
+    samples=_WHERE,
+    variants=("function",),
+)
+row(
+    "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+    "self where the condition holds, else other.",
+    where_left,
+    PURE,
+    POINTWISE,
+    infer=rules.chosen,
+    samples=[Sample(_C, 2, A((3, 4))), Sample(_C, 2.5, A((3, 4), "int64"))],
+    variants=("function",),
+)
+row(
+    "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+    "self where the condition holds, else other.",
+    where_right,
+    PURE,
+    POINTWISE,
+    infer=rules.chosen,
+    samples=[Sample(_C, A((3, 4)), 0), Sample(_C, A((3, 4), "int64"), 0.5)],
+    variants=("function",),
+)
+row(
+    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+    "self where the condition holds, else other.",
+    where_numbers,
+    PURE,
+    POINTWISE,
+    infer=rules.chosen,
+    samples=[Sample(_C, 1, 0), Sample(_C, 1.0, 0)],
+    variants=("function",),
+)
 
 
 @kernel
@@ -384,12 +497,44 @@ def masked_fill_tensor_into(self: Tensor, mask: Tensor, value: Tensor) -> Tensor
     return replaced(self, masked_fill_tensor(self, mask, value))
 
 
-_FILLS = [Sample(A((3, 4), d), A((3, 4), "bool"), 2) for d in ALL] + [Sample(A((3, 4)), A((4,), "bool"), -INFINITY), Sample(A((4, 3), layout="t"), A((4, 3), "bool"), 0.5), Sample(A((3, 4)), A((3, 4)), 1, error=True)]
+_FILLS = [Sample(A((3, 4), d), A((3, 4), "bool"), 2) for d in ALL] + [
+    Sample(A((3, 4)), A((4,), "bool"), -INFINITY),
+    Sample(A((4, 3), layout="t"), A((4, 3), "bool"), 0.5),
+    Sample(A((3, 4)), A((3, 4)), 1, error=True),
+]
 _FILLS_WIDE = [*_FILLS, Sample(A((1, 4)), A((3, 1), "bool"), 1.5)]
-row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", "self with a number where the mask holds.", masked_fill_number, PURE, infer=rules.masked, samples=_FILLS_WIDE)
-row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", "self with an element where the mask holds.", masked_fill_tensor, PURE, infer=rules.masked, samples=[Sample(A((3, 4)), A((4,), "bool"), A(())), Sample(A((3,)), A((3,), "bool"), A((1,)), error=True)])
-row("masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)", "Stores a number where the mask holds.", masked_fill_number_into, infer=rules.same, samples=_FILLS, variants=("method",))
-row("masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)", "Stores an element where the mask holds.", masked_fill_tensor_into, infer=rules.same, samples=[Sample(A((3, 4)), A((4,), "bool"), A(()))], variants=("method",))
+row(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    "self with a number where the mask holds.",
+    masked_fill_number,
+    PURE,
+    infer=rules.masked,
+    samples=_FILLS_WIDE,
+)
+row(
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    "self with an element where the mask holds.",
+    masked_fill_tensor,
+    PURE,
+    infer=rules.masked,
+    samples=[Sample(A((3, 4)), A((4,), "bool"), A(())), Sample(A((3,)), A((3,), "bool"), A((1,)), error=True)],
+)
+row(
+    "masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)",
+    "Stores a number where the mask holds.",
+    masked_fill_number_into,
+    infer=rules.same,
+    samples=_FILLS,
+    variants=("method",),
+)
+row(
+    "masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)",
+    "Stores an element where the mask holds.",
+    masked_fill_tensor_into,
+    infer=rules.same,
+    samples=[Sample(A((3, 4)), A((4,), "bool"), A(()))],
+    variants=("method",),
+)
 
 
 # ---- clamp --------------------------------------------------------------------------------------------------------
@@ -463,15 +608,78 @@ def clamp_max_native(self: Tensor, max: Any) -> Tensor:
     return clamp_any(self, None, max)
 
 
-_CLAMPS = [Sample(A((3, 4), d), 1, 2) for d in NUMERIC] + [Sample(A((3, 4)), -1.5), Sample(A((3, 4)), None, 0.5), Sample(A((3, 4), "int64"), 0.5, 2.5), Sample(A((3,)), error=True), Sample(A((3, 4), special=True), -1, 1), Sample(A((4, 3), layout="t"), 0, 1), Sample(A((3, 4)), min=-1), Sample(A((3, 4)), 2, 1)]
+_CLAMPS = [Sample(A((3, 4), d), 1, 2) for d in NUMERIC] + [
+    Sample(A((3, 4)), -1.5),
+    Sample(A((3, 4)), None, 0.5),
+    Sample(A((3, 4), "int64"), 0.5, 2.5),
+    Sample(A((3,)), error=True),
+    Sample(A((3, 4), special=True), -1, 1),
+    Sample(A((4, 3), layout="t"), 0, 1),
+    Sample(A((3, 4)), min=-1),
+    Sample(A((3, 4)), 2, 1),
+]
 for _name in ("clamp", "clip"):
-    row(f"{_name}(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "self between two bounds.", clamp_native, PURE, POINTWISE, infer=rules.pointwise(), samples=_CLAMPS)
-    row(f"{_name}.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "self between two bounds.", clamp_native, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), A((4,)), A((4,), seed=3)), Sample(A((3, 4)), None, A(()))])
-    row(f"{_name}_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)", "self between two bounds, in place.", clamp_into, infer=rules.same, samples=[s for s in _CLAMPS if s.args[0].dtype != "int64"])
-row("clamp_min(Tensor self, Scalar min) -> Tensor", "self, at least a bound.", clamp_min_native, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), 0.5), Sample(A((3,), "int64"), 1)])
-row("clamp_max(Tensor self, Scalar max) -> Tensor", "self, at most a bound.", clamp_max_native, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), 0.5), Sample(A((3,), "int64"), 1)])
-row("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", "self, at least a bound.", clamp_min_native, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), A((4,), seed=1))])
-row("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", "self, at most a bound.", clamp_max_native, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), A((4,), seed=1))])
+    row(
+        f"{_name}(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
+        "self between two bounds.",
+        clamp_native,
+        PURE,
+        POINTWISE,
+        infer=rules.pointwise(),
+        samples=_CLAMPS,
+    )
+    row(
+        f"{_name}.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor",
+        "self between two bounds.",
+        clamp_native,
+        PURE,
+        POINTWISE,
+        infer=rules.pointwise(),
+        samples=[Sample(A((3, 4)), A((4,)), A((4,), seed=3)), Sample(A((3, 4)), None, A(()))],
+    )
+    row(
+        f"{_name}_(Tensor(a!) self, Scalar? min=None, Scalar? max=None) -> Tensor(a!)",
+        "self between two bounds, in place.",
+        clamp_into,
+        infer=rules.same,
+        samples=[s for s in _CLAMPS if s.args[0].dtype != "int64"],
+    )
+row(
+    "clamp_min(Tensor self, Scalar min) -> Tensor",
+    "self, at least a bound.",
+    clamp_min_native,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(),
+    samples=[Sample(A((3, 4)), 0.5), Sample(A((3,), "int64"), 1)],
+)
+row(
+    "clamp_max(Tensor self, Scalar max) -> Tensor",
+    "self, at most a bound.",
+    clamp_max_native,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(),
+    samples=[Sample(A((3, 4)), 0.5), Sample(A((3,), "int64"), 1)],
+)
+row(
+    "clamp_min.Tensor(Tensor self, Tensor min) -> Tensor",
+    "self, at least a bound.",
+    clamp_min_native,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(),
+    samples=[Sample(A((3, 4)), A((4,), seed=1))],
+)
+row(
+    "clamp_max.Tensor(Tensor self, Tensor max) -> Tensor",
+    "self, at most a bound.",
+    clamp_max_native,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(),
+    samples=[Sample(A((3, 4)), A((4,), seed=1))],
+)
 
 
 # ---- three operands -----------------------------------------------------------------------------------------------
@@ -527,15 +735,49 @@ def _fused(name: str, table: Any, doc: str) -> None:
         check_same_kind(made, self)
         return replaced(self, made)
 
-    samples = [Sample(A((3, 4)), A((3, 4), low=1, seed=1), A((4,), low=1, seed=2)), Sample(A((3, 4), "float64"), A((3, 4), "float64", low=1, seed=1), A((4,), "float64", low=1, seed=2), value=0.5)]
-    row(f"{name}(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor", doc, native, PURE, POINTWISE, infer=rules.pointwise(SAME, 3), samples=samples)
-    row(f"{name}_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)", f"{doc[:-1]}, in place.", changing, infer=rules.same, samples=samples, variants=("method",))
+    samples = [
+        Sample(A((3, 4)), A((3, 4), low=1, seed=1), A((4,), low=1, seed=2)),
+        Sample(A((3, 4), "float64"), A((3, 4), "float64", low=1, seed=1), A((4,), "float64", low=1, seed=2), value=0.5),
+    ]
+    row(
+        f"{name}(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+        doc,
+        native,
+        PURE,
+        POINTWISE,
+        infer=rules.pointwise(SAME, 3),
+        samples=samples,
+    )
+    row(
+        f"{name}_(Tensor(a!) self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor(a!)",
+        f"{doc[:-1]}, in place.",
+        changing,
+        infer=rules.same,
+        samples=samples,
+        variants=("method",),
+    )
 
 
 _fused("addcmul", ADDCMUL, "self + value * tensor1 * tensor2.")
 _fused("addcdiv", ADDCDIV, "self + value * tensor1 / tensor2.")
-row("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", "Between self and end, by a number.", lerp_number, PURE, POINTWISE, infer=rules.pointwise(SAME, 2), samples=[Sample(A((3, 4)), A((3, 4), seed=1), 0.3), Sample(A((3, 4)), A((4,), seed=1), 0.8)])
-row("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", "Between self and end, by a tensor.", lerp_tensor, PURE, POINTWISE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), A((3, 4), seed=1), A((4,), low=0, high=1))])
+row(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    "Between self and end, by a number.",
+    lerp_number,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(SAME, 2),
+    samples=[Sample(A((3, 4)), A((3, 4), seed=1), 0.3), Sample(A((3, 4)), A((4,), seed=1), 0.8)],
+)
+row(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    "Between self and end, by a tensor.",
+    lerp_tensor,
+    PURE,
+    POINTWISE,
+    infer=rules.pointwise(),
+    samples=[Sample(A((3, 4)), A((3, 4), seed=1), A((4,), low=0, high=1))],
+)
 
 
 # ---- division with rounding, rounding to decimals ------------------------------------------------------------------------
@@ -583,10 +825,42 @@ def round_places(self: Tensor, decimals: i64) -> Tensor:
     return apply_numbers(ROUND_TENS, self, 1, values)
 
 
-_MODES = [Sample(A((3, 4), d), A((3, 4), d, 1, seed=1), rounding_mode=m) for d in NUMERIC for m in ("floor", "trunc")] + [Sample(A((3,)), A((3,)), rounding_mode=None), Sample(A((3,)), A((3,)), rounding_mode="up", error=True), Sample(A((3,), "int64"), A((3,), "int64", 0, 0), rounding_mode="floor", error=True)]
-row("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "self / other, rounded.", div_mode_tensor, PURE, POINTWISE, infer=rules.division, samples=_MODES)
-row("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "self / other, rounded.", div_mode_number, PURE, POINTWISE, infer=rules.division, samples=[Sample(A((3, 4)), 2, rounding_mode="floor"), Sample(A((3, 4), "int64"), 2, rounding_mode="trunc"), Sample(A((3,), "int64"), 0, rounding_mode="trunc", error=True)])
-row("round.decimals(Tensor self, *, int decimals) -> Tensor", "Rounded to a number of decimals.", round_places, PURE, POINTWISE, infer=rules.same, samples=[Sample(A((3, 4)), decimals=2), Sample(A((3, 4), high=400), decimals=-1), Sample(A((3,), "int64"), decimals=1, error=True)])
+_MODES = [Sample(A((3, 4), d), A((3, 4), d, 1, seed=1), rounding_mode=m) for d in NUMERIC for m in ("floor", "trunc")] + [
+    Sample(A((3,)), A((3,)), rounding_mode=None),
+    Sample(A((3,)), A((3,)), rounding_mode="up", error=True),
+    Sample(A((3,), "int64"), A((3,), "int64", 0, 0), rounding_mode="floor", error=True),
+]
+row(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    "self / other, rounded.",
+    div_mode_tensor,
+    PURE,
+    POINTWISE,
+    infer=rules.division,
+    samples=_MODES,
+)
+row(
+    "div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+    "self / other, rounded.",
+    div_mode_number,
+    PURE,
+    POINTWISE,
+    infer=rules.division,
+    samples=[
+        Sample(A((3, 4)), 2, rounding_mode="floor"),
+        Sample(A((3, 4), "int64"), 2, rounding_mode="trunc"),
+        Sample(A((3,), "int64"), 0, rounding_mode="trunc", error=True),
+    ],
+)
+row(
+    "round.decimals(Tensor self, *, int decimals) -> Tensor",
+    "Rounded to a number of decimals.",
+    round_places,
+    PURE,
+    POINTWISE,
+    infer=rules.same,
+    samples=[Sample(A((3, 4)), decimals=2), Sample(A((3, 4), high=400), decimals=-1), Sample(A((3,), "int64"), decimals=1, error=True)],
+)
 
 
 @kernel
@@ -609,4 +883,12 @@ def nan_to_num_native(self: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tenso
 
 
 NAN_TO_NUM = loop("nan_to_num", {"f": a.nan_to_num}, 4).table
-row("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", "self with NaN and the infinities replaced.", nan_to_num_native, PURE, POINTWISE, infer=rules.same, samples=[Sample(A((3, 4), special=True)), Sample(A((3, 4), special=True), 1.0, 2.0, 3.0), Sample(A((3,), "int64"))])
+row(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    "self with NaN and the infinities replaced.",
+    nan_to_num_native,
+    PURE,
+    POINTWISE,
+    infer=rules.same,
+    samples=[Sample(A((3, 4), special=True)), Sample(A((3, 4), special=True), 1.0, 2.0, 3.0), Sample(A((3,), "int64"))],
+)

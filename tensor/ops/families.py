@@ -192,5 +192,3 @@ def binary(
             extra = {"oracle": operator}
             row(text, doc, made["Scalar_Tensor"], PURE, POINTWISE, infer=rules.pointwise(rule), samples=swapped, variants=("function",), extra=extra)
     return table
-
-

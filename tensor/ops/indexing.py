@@ -35,7 +35,12 @@ def index_native(self: Tensor, indices: Ints) -> Tensor:
 def check_put(self: Tensor, values: Tensor) -> None:
     """Refuses values of another dtype; a Python number is converted."""
     if values.flags & NUMBER == 0 and values.dtype != self.dtype:
-        fail("RuntimeError", "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.", text(loops.dtype_text(self.dtype)), text(loops.dtype_text(values.dtype)))
+        fail(
+            "RuntimeError",
+            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+            text(loops.dtype_text(self.dtype)),
+            text(loops.dtype_text(values.dtype)),
+        )
 
 
 @kernel
@@ -80,20 +85,20 @@ _IX = [
 ]
 
 
-def _aten(name: str) -> Any:
-    def oracle(*args: Any, **kwargs: Any) -> Any:
-        import torch
-
-        return getattr(torch.ops.aten, name)(*args, **kwargs)
-
-    return oracle
-
-
 def _indexed(self: Any, indices: Any) -> Any:
     return self[tuple(slice(None) if i is None else i for i in indices)]
 
 
-row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", "The elements that index tensors name.", index_native, PURE, infer=_index_rule, samples=_IX + [Sample(A((3, 4), d), [A((2,), "int64", 0, 2)]) for d in ALL], variants=(), extra={"oracle": _indexed})
+row(
+    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    "The elements that index tensors name.",
+    index_native,
+    PURE,
+    infer=_index_rule,
+    samples=_IX + [Sample(A((3, 4), d), [A((2,), "int64", 0, 2)]) for d in ALL],
+    variants=(),
+    extra={"oracle": _indexed},
+)
 _PUT = [
     Sample(X, [A((2,), "int64", 0, 2)], A((4,), seed=2)),
     Sample(X, [A((3, 4), "bool")], A(())),
@@ -109,8 +114,24 @@ _PUT = [
 _PUT[0] = Sample(X, [A((3,), "bool")], A((4,), seed=2))
 _PUT[2] = Sample(X, [None, A((4,), "bool")], A((3, 1), seed=3))
 _PUT[3] = Sample(M, [A((1,), "int64", 0, 3), A((1,), "int64", 0, 2)], A((1,)))
-row("index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)", "Stores elements where index tensors say.", index_put_into, infer=rules.same, samples=_PUT, **_METHOD, extra={"oracle": _aten("index_put_")})
-row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", "A copy with elements stored where index tensors say.", index_put_native, PURE, infer=rules.same, samples=[s for s in _PUT if s.args[0] is not M], extra={"oracle": _aten("index_put")})
+row(
+    "index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)",
+    "Stores elements where index tensors say.",
+    index_put_into,
+    infer=rules.same,
+    samples=_PUT,
+    **_METHOD,
+    extra={"oracle": "ops.aten.index_put_"},
+)
+row(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    "A copy with elements stored where index tensors say.",
+    index_put_native,
+    PURE,
+    infer=rules.same,
+    samples=[s for s in _PUT if s.args[0] is not M],
+    extra={"oracle": "ops.aten.index_put"},
+)
 
 
 # ---- masks --------------------------------------------------------------------------------------------------------
@@ -153,11 +174,49 @@ def _places(_: Any, __: Any) -> Any:
     return [TensorType(dtype_coded(INT64), 2)]
 
 
-row("nonzero(Tensor self) -> Tensor", "The places of elements that are not zero.", nonzero_native, PURE, infer=_places, samples=[Sample(A((3, 4), d, 0)) for d in ALL] + [Sample(M), Sample(A(())), Sample(A((0, 3)))])
+row(
+    "nonzero(Tensor self) -> Tensor",
+    "The places of elements that are not zero.",
+    nonzero_native,
+    PURE,
+    infer=_places,
+    samples=[Sample(A((3, 4), d, 0)) for d in ALL] + [Sample(M), Sample(A(())), Sample(A((0, 3)))],
+)
 row("argwhere(Tensor self) -> Tensor", "The places of elements that are not zero.", nonzero_native, PURE, infer=_places, samples=[Sample(A((3, 4), "bool"))])
-row("nonzero_numpy(Tensor self) -> Tensor[]", "The places of elements that are not zero, one tensor a dimension.", nonzero_columns, PURE, infer=lambda _t, _c: [ListType(TensorType())], samples=[Sample(A((3, 4), "bool"))], variants=(), extra={"oracle": lambda t: t.nonzero(as_tuple=True)})
-row("where(Tensor condition) -> Tensor[]", "The places where a condition holds, one tensor a dimension.", nonzero_columns, PURE, infer=lambda _t, _c: [ListType(TensorType())], samples=[Sample(A((3, 4), "bool"))], **_FUNCTION)
-row("masked_select(Tensor self, Tensor mask) -> Tensor", "The elements where a mask holds.", masked_select_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, 1)], samples=[Sample(X, A((3, 4), "bool")), Sample(X, A((4,), "bool")), Sample(A((4,)), A((3, 1), "bool")), Sample(M, A((4, 3), "bool")), Sample(X, X, error=True), Sample(X, A((5,), "bool"), error=True)])
+row(
+    "nonzero_numpy(Tensor self) -> Tensor[]",
+    "The places of elements that are not zero, one tensor a dimension.",
+    nonzero_columns,
+    PURE,
+    infer=lambda _t, _c: [ListType(TensorType())],
+    samples=[Sample(A((3, 4), "bool"))],
+    variants=(),
+    extra={"oracle": lambda t: t.nonzero(as_tuple=True)},
+)
+row(
+    "where(Tensor condition) -> Tensor[]",
+    "The places where a condition holds, one tensor a dimension.",
+    nonzero_columns,
+    PURE,
+    infer=lambda _t, _c: [ListType(TensorType())],
+    samples=[Sample(A((3, 4), "bool"))],
+    **_FUNCTION,
+)
+row(
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    "The elements where a mask holds.",
+    masked_select_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, 1)],
+    samples=[
+        Sample(X, A((3, 4), "bool")),
+        Sample(X, A((4,), "bool")),
+        Sample(A((4,)), A((3, 1), "bool")),
+        Sample(M, A((4, 3), "bool")),
+        Sample(X, X, error=True),
+        Sample(X, A((5,), "bool"), error=True),
+    ],
+)
 
 
 # ---- along one dimension --------------------------------------------------------------------------------------------
@@ -185,7 +244,12 @@ def take_native(self: Tensor, index: Tensor) -> Tensor:
 def embedding_native(weight: Tensor, indices: Tensor, padding_idx: i64, scale_grad_by_freq: b1, sparse: b1) -> Tensor:
     """The rows of a table that indices name."""
     check(weight.rank == 2, "RuntimeError", "'weight' must be 2-D")
-    check(indices.dtype == INT64 or indices.dtype == INT32, "RuntimeError", "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {} instead", text(loops.dtype_text(indices.dtype)))
+    check(
+        indices.dtype == INT64 or indices.dtype == INT32,
+        "RuntimeError",
+        "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {} instead",
+        text(loops.dtype_text(indices.dtype)),
+    )
     sizes = local(i64, MAX_RANK)
     check(indices.rank < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", indices.rank + 1)
     for d in range(indices.rank):
@@ -201,11 +265,69 @@ def embedding_native(weight: Tensor, indices: Tensor, padding_idx: i64, scale_gr
     return result
 
 
-row("index_select(Tensor self, int dim, Tensor index) -> Tensor", "Elements of a dimension.", index_select_native, PURE, infer=rules.same, samples=[Sample(X, 0, INDEX), Sample(X, 1, A((2,), "int32", 0, 3)), Sample(M, -1, INDEX), Sample(X, 0, A((2,), "int64", 3, 5), error=True), Sample(X, 0, A((2, 2), "int64", 0, 2), error=True), Sample(X, 0, A((2,)), error=True), Sample(A((2, 3, 4), "bool"), 1, INDEX)])
-row("gather(Tensor self, int dim, Tensor index) -> Tensor", "Elements named along a dimension.", gather_native, PURE, infer=rules.same, samples=[Sample(X, 0, A((2, 4), "int64", 0, 2)), Sample(X, 1, A((3, 6), "int64", 0, 3)), Sample(M, -1, A((4, 2), "int64", 0, 2)), Sample(X, 1, A((3, 2), "int64", 4, 6), error=True), Sample(X, 1, A((5, 2), "int64", 0, 3), error=True), Sample(X, 1, A((3,), "int64", 0, 3), error=True), Sample(X, 1, A((3, 2)), error=True)])
-row("take_along_dim(Tensor self, Tensor indices, int dim) -> Tensor", "Elements named along a dimension.", by.take_along, PURE, infer=rules.same, samples=[Sample(X, A((3, 2), "int64", 0, 3), 1)])
-row("take(Tensor self, Tensor index) -> Tensor", "Elements of the flattened tensor.", take_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, types[1].rank)], samples=[Sample(X, A((2, 2), "int64", -12, 11)), Sample(M, A((3,), "int64", 0, 11)), Sample(X, A((2,), "int64", 12, 15), error=True)])
-row("embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", "The rows of a table that indices name.", embedding_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, None if types[1].rank is None else types[1].rank + 1)], samples=[Sample(X, A((2, 5), "int64", 0, 2)), Sample(X, A((), "int64", 0, 2)), Sample(X, A((4,), "int32", 0, 2)), Sample(X, A((2,), "int64", 3, 4), error=True)], variants=("function",), extra={"oracle": lambda w, i, *a: __import__("torch").embedding(w, i, *a)})
+row(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    "Elements of a dimension.",
+    index_select_native,
+    PURE,
+    infer=rules.same,
+    samples=[
+        Sample(X, 0, INDEX),
+        Sample(X, 1, A((2,), "int32", 0, 3)),
+        Sample(M, -1, INDEX),
+        Sample(X, 0, A((2,), "int64", 3, 5), error=True),
+        Sample(X, 0, A((2, 2), "int64", 0, 2), error=True),
+        Sample(X, 0, A((2,)), error=True),
+        Sample(A((2, 3, 4), "bool"), 1, INDEX),
+    ],
+)
+row(
+    "gather(Tensor self, int dim, Tensor index) -> Tensor",
+    "Elements named along a dimension.",
+    gather_native,
+    PURE,
+    infer=rules.same,
+    samples=[
+        Sample(X, 0, A((2, 4), "int64", 0, 2)),
+        Sample(X, 1, A((3, 6), "int64", 0, 3)),
+        Sample(M, -1, A((4, 2), "int64", 0, 2)),
+        Sample(X, 1, A((3, 2), "int64", 4, 6), error=True),
+        Sample(X, 1, A((5, 2), "int64", 0, 3), error=True),
+        Sample(X, 1, A((3,), "int64", 0, 3), error=True),
+        Sample(X, 1, A((3, 2)), error=True),
+    ],
+)
+row(
+    "take_along_dim(Tensor self, Tensor indices, int dim) -> Tensor",
+    "Elements named along a dimension.",
+    by.take_along,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(X, A((3, 2), "int64", 0, 3), 1)],
+)
+row(
+    "take(Tensor self, Tensor index) -> Tensor",
+    "Elements of the flattened tensor.",
+    take_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, types[1].rank)],
+    samples=[Sample(X, A((2, 2), "int64", -12, 11)), Sample(M, A((3,), "int64", 0, 11)), Sample(X, A((2,), "int64", 12, 15), error=True)],
+)
+row(
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+    "The rows of a table that indices name.",
+    embedding_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, None if types[1].rank is None else types[1].rank + 1)],
+    samples=[
+        Sample(X, A((2, 5), "int64", 0, 2)),
+        Sample(X, A((), "int64", 0, 2)),
+        Sample(X, A((4,), "int32", 0, 2)),
+        Sample(X, A((2,), "int64", 3, 4), error=True),
+    ],
+    variants=("function",),
+    extra={"oracle": "embedding"},
+)
 
 
 # ---- writing along one dimension --------------------------------------------------------------------------------------
@@ -233,15 +355,34 @@ def _scatter(name: str, how: int, doc: str, numbers: bool) -> None:
         return by.scattered(self, dim, index, number(slot, cast(ptr[u8], room), value), how)
 
     one = A((1, 4), "int64", 0, 2)
-    samples = [Sample(X, 0, one, A((2, 4), seed=1)), Sample(X, 0, A((2, 4), "int64", 3, 5), A((2, 4)), error=True), Sample(X, 0, one, A((2, 4), "int64"), error=True), Sample(X, 1, A((3, 1), "int64", 0, 3), A((3, 2), seed=3))]
+    samples = [
+        Sample(X, 0, one, A((2, 4), seed=1)),
+        Sample(X, 0, A((2, 4), "int64", 3, 5), A((2, 4)), error=True),
+        Sample(X, 0, one, A((2, 4), "int64"), error=True),
+        Sample(X, 1, A((3, 1), "int64", 0, 3), A((3, 2), seed=3)),
+    ]
     if how == by.ADD:
         samples.append(Sample(X, 0, A((5, 4), "int64", 0, 2), A((5, 4), seed=1), loose=9))
     overload = ".src" if numbers else ""
-    row(f"{name}_{overload}(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)", f"{doc[:-1]}, in place.", into, infer=rules.same, samples=samples, **_METHOD)
+    row(
+        f"{name}_{overload}(Tensor(a!) self, int dim, Tensor index, Tensor src) -> Tensor(a!)",
+        f"{doc[:-1]}, in place.",
+        into,
+        infer=rules.same,
+        samples=samples,
+        **_METHOD,
+    )
     row(f"{name}{overload}(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", doc, fresh, PURE, infer=rules.same, samples=samples)
     if numbers:
         values = [Sample(X, 0, one, 2.5), Sample(A((3, 4), "int64"), 1, A((3, 2), "int64", 0, 3), 7)]
-        row(f"{name}_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", f"{doc[:-1]}, in place.", value_into, infer=rules.same, samples=values, **_METHOD)
+        row(
+            f"{name}_.value(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
+            f"{doc[:-1]}, in place.",
+            value_into,
+            infer=rules.same,
+            samples=values,
+            **_METHOD,
+        )
         row(f"{name}.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", doc, value_fresh, PURE, infer=rules.same, samples=values)
 
 
@@ -270,6 +411,31 @@ def index_fill_into(self: Tensor, dim: i64, index: Tensor, value: Any) -> Tensor
     return by.index_fill(self, dim, index, x)
 
 
-row("index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", "Adds elements of a dimension to those an index names.", index_add_into, infer=rules.same, samples=[Sample(X, 0, INDEX, A((5, 4), seed=1), loose=9), Sample(X, 1, A((2,), "int64", 0, 3), A((3, 2), seed=1), loose=9), Sample(X, 0, INDEX, A((4, 4)), error=True)], **_METHOD)
-row("index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)", "Copies elements of a dimension to those an index names.", index_copy_into, infer=rules.same, samples=[Sample(X, 0, A((1,), "int64", 0, 2), A((1, 4), seed=1))], **_METHOD)
-row("index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)", "Stores a number in the elements of a dimension that an index names.", index_fill_into, infer=rules.same, samples=[Sample(X, 0, INDEX, 7.5), Sample(X, 1, A((2,), "int64", 0, 3), 1)], **_METHOD)
+row(
+    "index_add_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
+    "Adds elements of a dimension to those an index names.",
+    index_add_into,
+    infer=rules.same,
+    samples=[
+        Sample(X, 0, INDEX, A((5, 4), seed=1), loose=9),
+        Sample(X, 1, A((2,), "int64", 0, 3), A((3, 2), seed=1), loose=9),
+        Sample(X, 0, INDEX, A((4, 4)), error=True),
+    ],
+    **_METHOD,
+)
+row(
+    "index_copy_(Tensor(a!) self, int dim, Tensor index, Tensor source) -> Tensor(a!)",
+    "Copies elements of a dimension to those an index names.",
+    index_copy_into,
+    infer=rules.same,
+    samples=[Sample(X, 0, A((1,), "int64", 0, 2), A((1, 4), seed=1))],
+    **_METHOD,
+)
+row(
+    "index_fill_.int_Scalar(Tensor(a!) self, int dim, Tensor index, Scalar value) -> Tensor(a!)",
+    "Stores a number in the elements of a dimension that an index names.",
+    index_fill_into,
+    infer=rules.same,
+    samples=[Sample(X, 0, INDEX, 7.5), Sample(X, 1, A((2,), "int64", 0, 3), 1)],
+    **_METHOD,
+)

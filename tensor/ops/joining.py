@@ -83,12 +83,63 @@ def joined_rows(tensors: Ints, dim: i64) -> Tensor:
     return result
 
 
-_CATS = [Sample([X, X], 1), Sample([X, A((2, 3, 4), "int64")], -1), Sample([M, M]), Sample([A((0,)), V]), Sample([V, A((3,), "bool")]), Sample([], error=True), Sample([X, V], error=True), Sample([X, A((2, 4, 4))], 0, error=True), Sample([A(()), V], error=True), Sample([A((4, 3), layout="t"), A((2, 3))], 0)]
+_CATS = [
+    Sample([X, X], 1),
+    Sample([X, A((2, 3, 4), "int64")], -1),
+    Sample([M, M]),
+    Sample([A((0,)), V]),
+    Sample([V, A((3,), "bool")]),
+    Sample([], error=True),
+    Sample([X, V], error=True),
+    Sample([X, A((2, 4, 4))], 0, error=True),
+    Sample([A(()), V], error=True),
+    Sample([A((4, 3), layout="t"), A((2, 3))], 0),
+]
 for _name in ("cat", "concat", "concatenate"):
-    row(f"{_name}(Tensor[] tensors, int dim=0) -> Tensor", "Tensors one after the other along a dimension.", cat_native, PURE, infer=_of_list(0), samples=_CATS, **_FUNCTION)
-row("stack(Tensor[] tensors, int dim=0) -> Tensor", "Tensors of one shape along a new dimension.", stack_native, PURE, infer=_of_list(1), samples=[Sample([X, X]), Sample([V, V], 1), Sample([V, V], -1), Sample([A(()), A((), seed=1)]), Sample([V, A((4,))], error=True), Sample([], error=True), Sample([M, M], 1)], **_FUNCTION)
-row("vstack(Tensor[] tensors) -> Tensor", "Tensors row by row.", vstack_native, PURE, infer=lambda _t, _c: [TensorType()], samples=[Sample([V, V]), Sample([A((2, 3)), A((3,))])], **_FUNCTION)
-row("hstack(Tensor[] tensors) -> Tensor", "Tensors column by column.", hstack_native, PURE, infer=lambda _t, _c: [TensorType()], samples=[Sample([V, A((2,))]), Sample([A((2, 3)), A((2, 1))])], **_FUNCTION)
+    row(
+        f"{_name}(Tensor[] tensors, int dim=0) -> Tensor",
+        "Tensors one after the other along a dimension.",
+        cat_native,
+        PURE,
+        infer=_of_list(0),
+        samples=_CATS,
+        **_FUNCTION,
+    )
+row(
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    "Tensors of one shape along a new dimension.",
+    stack_native,
+    PURE,
+    infer=_of_list(1),
+    samples=[
+        Sample([X, X]),
+        Sample([V, V], 1),
+        Sample([V, V], -1),
+        Sample([A(()), A((), seed=1)]),
+        Sample([V, A((4,))], error=True),
+        Sample([], error=True),
+        Sample([M, M], 1),
+    ],
+    **_FUNCTION,
+)
+row(
+    "vstack(Tensor[] tensors) -> Tensor",
+    "Tensors row by row.",
+    vstack_native,
+    PURE,
+    infer=lambda _t, _c: [TensorType()],
+    samples=[Sample([V, V]), Sample([A((2, 3)), A((3,))])],
+    **_FUNCTION,
+)
+row(
+    "hstack(Tensor[] tensors) -> Tensor",
+    "Tensors column by column.",
+    hstack_native,
+    PURE,
+    infer=lambda _t, _c: [TensorType()],
+    samples=[Sample([V, A((2,))]), Sample([A((2, 3)), A((2, 1))])],
+    **_FUNCTION,
+)
 
 
 # ---- repetition -----------------------------------------------------------------------------------------------------
@@ -178,13 +229,57 @@ def rolled_flat(self: Tensor, shift: i64) -> Tensor:
     return result
 
 
-row("repeat(Tensor self, int[] repeats) -> Tensor", "Side by side with itself.", repeat_native, PURE, infer=lambda types, constants: [TensorType(types[0].dtype, rules.length_of(1)(types, constants))], samples=[Sample(A((2, 3)), [2, 2]), Sample(V, [2, 3]), Sample(M, [1, 2]), Sample(V, [0]), Sample(X, [2], error=True), Sample(V, [-1], error=True), Sample(A(()), [3])], **_METHOD)
-row("tile(Tensor self, int[] dims) -> Tensor", "Side by side with itself.", tile_native, PURE, infer=rules.same_dtype, samples=[Sample(A((2, 3)), [2]), Sample(V, [2, 2])])
-row("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None) -> Tensor", "Each element so many times in a row.", interleave_native, PURE, infer=rules.same_dtype, samples=[Sample(A((2, 3)), 2), Sample(A((2, 3)), 3, 1), Sample(M, 2, 0), Sample(V, -1, error=True)])
-row("flip(Tensor self, int[] dims) -> Tensor", "Some dimensions in reverse order.", flip_native, PURE, infer=rules.same, samples=[Sample(X, [0]), Sample(X, [1, -1]), Sample(V, [0]), Sample(A((0, 3)), [1]), Sample(X, [0, 0], error=True), Sample(A((3, 4), "bool"), [0, 1])])
+row(
+    "repeat(Tensor self, int[] repeats) -> Tensor",
+    "Side by side with itself.",
+    repeat_native,
+    PURE,
+    infer=lambda types, constants: [TensorType(types[0].dtype, rules.length_of(1)(types, constants))],
+    samples=[
+        Sample(A((2, 3)), [2, 2]),
+        Sample(V, [2, 3]),
+        Sample(M, [1, 2]),
+        Sample(V, [0]),
+        Sample(X, [2], error=True),
+        Sample(V, [-1], error=True),
+        Sample(A(()), [3]),
+    ],
+    **_METHOD,
+)
+row(
+    "tile(Tensor self, int[] dims) -> Tensor",
+    "Side by side with itself.",
+    tile_native,
+    PURE,
+    infer=rules.same_dtype,
+    samples=[Sample(A((2, 3)), [2]), Sample(V, [2, 2])],
+)
+row(
+    "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None) -> Tensor",
+    "Each element so many times in a row.",
+    interleave_native,
+    PURE,
+    infer=rules.same_dtype,
+    samples=[Sample(A((2, 3)), 2), Sample(A((2, 3)), 3, 1), Sample(M, 2, 0), Sample(V, -1, error=True)],
+)
+row(
+    "flip(Tensor self, int[] dims) -> Tensor",
+    "Some dimensions in reverse order.",
+    flip_native,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(X, [0]), Sample(X, [1, -1]), Sample(V, [0]), Sample(A((0, 3)), [1]), Sample(X, [0, 0], error=True), Sample(A((3, 4), "bool"), [0, 1])],
+)
 row("fliplr(Tensor self) -> Tensor", "The columns in reverse order.", fliplr_native, PURE, infer=rules.same, samples=[Sample(X), Sample(V, error=True)])
 row("flipud(Tensor self) -> Tensor", "The rows in reverse order.", flipud_native, PURE, infer=rules.same, samples=[Sample(X)])
-row("roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor", "The elements of dimensions moved on.", roll_native, PURE, infer=rules.same, samples=[Sample(X, 1), Sample(X, -1, 2), Sample(X, [1, 2], [0, 1]), Sample(V, 7, 0), Sample(X, [1, 2], [0], error=True)])
+row(
+    "roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
+    "The elements of dimensions moved on.",
+    roll_native,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(X, 1), Sample(X, -1, 2), Sample(X, [1, 2], [0, 1]), Sample(V, 7, 0), Sample(X, [1, 2], [0], error=True)],
+)
 
 
 # ---- padding ------------------------------------------------------------------------------------------------------
@@ -213,7 +308,11 @@ def mirrored(self: Tensor, pad: Ints, mode: i64) -> Tensor:
     """A border of the tensor's own elements."""
     join.check_pad(self, pad)
     pairs = pad.length // 2
-    check(pairs <= 3 and (self.rank == pairs + 1 or self.rank == pairs + 2), "NotImplementedError", "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    check(
+        pairs <= 3 and (self.rank == pairs + 1 or self.rank == pairs + 2),
+        "NotImplementedError",
+        "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now",
+    )
     join.check_mirror(self, pad, mode)
     result = self
     retain(result)
@@ -235,12 +334,38 @@ def constant_pad_native(self: Tensor, pad: Ints, value: Any) -> Tensor:
     return join.pad_constant(self, pad, number(slot, cast(ptr[u8], room), value))
 
 
-_PADS = [Sample(A((2, 3)), [1, 2]), Sample(X, [1, 1, 2, 0], "constant", 2.5), Sample(A((2, 3), "int64"), [1, 0], value=7), Sample(A((2, 5)), [-1, 2]), Sample(A((2, 3)), [1], error=True), Sample(V, [1, 1, 1, 1], error=True), Sample(A((2, 3)), [-2, -2], error=True), Sample(M, [0, 1, 1, 0])]
+_PADS = [
+    Sample(A((2, 3)), [1, 2]),
+    Sample(X, [1, 1, 2, 0], "constant", 2.5),
+    Sample(A((2, 3), "int64"), [1, 0], value=7),
+    Sample(A((2, 5)), [-1, 2]),
+    Sample(A((2, 3)), [1], error=True),
+    Sample(V, [1, 1, 1, 1], error=True),
+    Sample(A((2, 3)), [-2, -2], error=True),
+    Sample(M, [0, 1, 1, 0]),
+]
 for _mode in ("reflect", "replicate", "circular"):
     _PADS += [Sample(A((2, 5)), [2, 1], _mode), Sample(A((2, 3, 5)), [1, 2, 1, 0], _mode), Sample(A((2, 3, 5)), [1, 2], _mode)]
 _PADS += [Sample(A((2, 5)), [5, 1], "reflect", error=True)]
-row("pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor", "A border around the tensor.", pad_native, PURE, infer=rules.same, samples=_PADS, variants=("function",), extra={"oracle": lambda *a, **k: __import__("torch").nn.functional.pad(*a, **k)})
-row("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", "A border of one value.", constant_pad_native, PURE, infer=rules.same, samples=[Sample(A((2, 3)), [1, 2], 3)], variants=("function",))
+row(
+    "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
+    "A border around the tensor.",
+    pad_native,
+    PURE,
+    infer=rules.same,
+    samples=_PADS,
+    variants=("function",),
+    extra={"oracle": "nn.functional.pad"},
+)
+row(
+    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+    "A border of one value.",
+    constant_pad_native,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(A((2, 3)), [1, 2], 3)],
+    variants=("function",),
+)
 
 
 # ---- triangles and diagonals ----------------------------------------------------------------------------------------
@@ -313,20 +438,54 @@ def trace_native(self: Tensor) -> Tensor:
     return result
 
 
-_TRIANGLES = [Sample(A((3, 4), d), k) for d in ("float32", "int64", "bool") for k in (0, 1, -1)] + [Sample(X), Sample(M, 1), Sample(A((3, 3)), 5), Sample(A((3, 3)), -5), Sample(V, error=True)]
+_TRIANGLES = [Sample(A((3, 4), d), k) for d in ("float32", "int64", "bool") for k in (0, 1, -1)] + [
+    Sample(X),
+    Sample(M, 1),
+    Sample(A((3, 3)), 5),
+    Sample(A((3, 3)), -5),
+    Sample(V, error=True),
+]
 for _name, _fresh, _into, _side in (("triu", triu_native, triu_into, "above"), ("tril", tril_native, tril_into, "below")):
     row(f"{_name}(Tensor self, int diagonal=0) -> Tensor", f"The part on and {_side} a diagonal.", _fresh, PURE, infer=rules.same, samples=_TRIANGLES)
-    row(f"{_name}_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)", f"The part on and {_side} a diagonal, in place.", _into, infer=rules.same, samples=_TRIANGLES[:6], **_METHOD)
-row("diag(Tensor self, int diagonal=0) -> Tensor", "A vector as a diagonal matrix, or the diagonal of a matrix.", diag_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, {1: 2, 2: 1}.get(types[0].rank))], samples=[Sample(V), Sample(V, 1), Sample(V, -2), Sample(A((3, 4))), Sample(A((3, 4)), 1), Sample(X, error=True), Sample(A((5,), layout="s"))])
+    row(
+        f"{_name}_(Tensor(a!) self, int diagonal=0) -> Tensor(a!)",
+        f"The part on and {_side} a diagonal, in place.",
+        _into,
+        infer=rules.same,
+        samples=_TRIANGLES[:6],
+        **_METHOD,
+    )
+row(
+    "diag(Tensor self, int diagonal=0) -> Tensor",
+    "A vector as a diagonal matrix, or the diagonal of a matrix.",
+    diag_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, {1: 2, 2: 1}.get(types[0].rank))],
+    samples=[Sample(V), Sample(V, 1), Sample(V, -2), Sample(A((3, 4))), Sample(A((3, 4)), 1), Sample(X, error=True), Sample(A((5,), layout="s"))],
+)
 for _name in ("outer", "ger"):
-    row(f"{_name}(Tensor self, Tensor vec2) -> Tensor", "All products of two vectors.", outer_native, PURE, infer=lambda types, _: [TensorType(rules.pointwise()(types, _)[0].dtype, 2)], samples=[Sample(V, A((3,))), Sample(V, A((3,), "int64")), Sample(A((2, 2)), V, error=True)])
-row("trace(Tensor self) -> Tensor", "The sum of the diagonal.", trace_native, PURE, infer=lambda types, _: [TensorType(reductions._sum_type(types[0].dtype), 0)], samples=[Sample(A((3, 4)), loose=9), Sample(A((3, 3), "int32")), Sample(V, error=True)])
+    row(
+        f"{_name}(Tensor self, Tensor vec2) -> Tensor",
+        "All products of two vectors.",
+        outer_native,
+        PURE,
+        infer=lambda types, _: [TensorType(rules.pointwise()(types, _)[0].dtype, 2)],
+        samples=[Sample(V, A((3,))), Sample(V, A((3,), "int64")), Sample(A((2, 2)), V, error=True)],
+    )
+row(
+    "trace(Tensor self) -> Tensor",
+    "The sum of the diagonal.",
+    trace_native,
+    PURE,
+    infer=lambda types, _: [TensorType(reductions._sum_type(types[0].dtype), 0)],
+    samples=[Sample(A((3, 4)), loose=9), Sample(A((3, 3), "int32")), Sample(V, error=True)],
+)
 
 
 @kernel
 def meshgrid_native(tensors: Ints, indexing: Any) -> Ints:
     """Vectors spread over a common grid."""
-    check(indexing == "ij" or indexing == "xy", "RuntimeError", "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {}", indexing)
+    check(indexing == "ij" or indexing == "xy", "RuntimeError", 'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {}', indexing)
     return spread_grid(tensors, 1 if indexing == "xy" else 0)
 
 
@@ -360,4 +519,13 @@ def spread_grid(tensors: Ints, swapped: i64) -> Ints:
     return made
 
 
-row("meshgrid.indexing(Tensor[] tensors, *, str indexing='ij') -> Tensor[]", "Vectors spread over a common grid.", meshgrid_native, PURE, infer=lambda _t, _c: [ListType(TensorType())], samples=[Sample([V, A((3,))], indexing="ij"), Sample([V, A((3,)), A((2,))], indexing="xy")], variants=("function",), extra={"oracle": lambda tensors, **k: __import__("torch").meshgrid(*tensors, **k)})
+row(
+    "meshgrid.indexing(Tensor[] tensors, *, str indexing='ij') -> Tensor[]",
+    "Vectors spread over a common grid.",
+    meshgrid_native,
+    PURE,
+    infer=lambda _t, _c: [ListType(TensorType())],
+    samples=[Sample([V, A((3,))], indexing="ij"), Sample([V, A((3,)), A((2,))], indexing="xy")],
+    variants=("function",),
+    extra={"oracle": lambda tensors, **k: __import__("torch").meshgrid(*tensors, **k)},
+)

@@ -136,17 +136,125 @@ def baddbmm_native(self: Tensor, batch1: Tensor, batch2: Tensor, beta: Any, alph
     return combined(self, mat.bmm(batch1, batch2), beta, alpha)
 
 
-_PRODUCTS = [Sample(X, Y, loose=9), Sample(T, A((3, 2)), loose=9), Sample(X, A((4, 5), layout="t"), loose=9), Sample(A((3, 4), "float64"), A((4, 5), "float64"), loose=9), Sample(A((3, 4), "int64"), A((4, 5), "int64")), Sample(A((3, 4), "int32"), A((4, 5), "int32", layout="t")), Sample(X, X, error=True), Sample(X, A((4, 2), "float64"), error=True), Sample(A((3, 0)), A((0, 2))), Sample(A((0, 3)), A((3, 2))), Sample(A((1, 4)), A((4, 1)), loose=9), Sample(A((3, 4), layout="e"), Y, loose=9), Sample(A((3, 4), layout="s"), Y, loose=9), Sample(A((70, 300)), A((300, 65)), loose=30)]
+_PRODUCTS = [
+    Sample(X, Y, loose=9),
+    Sample(T, A((3, 2)), loose=9),
+    Sample(X, A((4, 5), layout="t"), loose=9),
+    Sample(A((3, 4), "float64"), A((4, 5), "float64"), loose=9),
+    Sample(A((3, 4), "int64"), A((4, 5), "int64")),
+    Sample(A((3, 4), "int32"), A((4, 5), "int32", layout="t")),
+    Sample(X, X, error=True),
+    Sample(X, A((4, 2), "float64"), error=True),
+    Sample(A((3, 0)), A((0, 2))),
+    Sample(A((0, 3)), A((3, 2))),
+    Sample(A((1, 4)), A((4, 1)), loose=9),
+    Sample(A((3, 4), layout="e"), Y, loose=9),
+    Sample(A((3, 4), layout="s"), Y, loose=9),
+    Sample(A((70, 300)), A((300, 65)), loose=30),
+]
 row("mm(Tensor self, Tensor mat2) -> Tensor", "The product of two matrices.", mm_native, PURE, infer=ranked(2), samples=[*_PRODUCTS, Sample(B, Y, error=True)])
-row("bmm(Tensor self, Tensor mat2) -> Tensor", "Products of two batches of matrices.", bmm_native, PURE, infer=ranked(3), samples=[Sample(B, C, loose=9), Sample(A((2, 3, 4), "int64"), A((2, 4, 5), "int64")), Sample(B, B, error=True), Sample(X, Y, error=True), Sample(A((0, 3, 4)), A((0, 4, 2)))])
-row("mv(Tensor self, Tensor vec) -> Tensor", "A matrix times a vector.", mv_native, PURE, infer=ranked(1), samples=[Sample(X, A((4,)), loose=9), Sample(T, A((3,)), loose=9), Sample(X, A((3,)), error=True), Sample(X, A((4,), layout="s"), loose=9)])
-row("dot(Tensor self, Tensor tensor) -> Tensor", "The inner product of two vectors.", dot_native, PURE, infer=ranked(0), samples=[Sample(A((5,)), A((5,), seed=1), loose=9), Sample(A((5,), "int64"), A((5,), "int64")), Sample(A((5,)), A((4,)), error=True), Sample(X, A((4,)), error=True), Sample(A((0,)), A((0,)))])
-row("inner(Tensor self, Tensor other) -> Tensor", "The inner product of two vectors.", dot_native, PURE, infer=ranked(0), samples=[Sample(A((5,)), A((5,), seed=1), loose=9)])
-_MATMULS = [*_PRODUCTS, Sample(A((4,)), A((4,)), loose=9), Sample(X, A((4,)), loose=9), Sample(A((3,)), X, loose=9), Sample(B, Y, loose=9), Sample(B, C, loose=9), Sample(A((5, 1, 3, 4)), C, loose=9), Sample(B, A((4,)), loose=9), Sample(A((4,)), C, loose=9), Sample(X, C, loose=9), Sample(A(()), X, error=True), Sample(B, B, error=True), Sample(B, A((3, 4, 2)), error=True), Sample(A((2, 3, 0)), A((0, 2)))]
+row(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    "Products of two batches of matrices.",
+    bmm_native,
+    PURE,
+    infer=ranked(3),
+    samples=[
+        Sample(B, C, loose=9),
+        Sample(A((2, 3, 4), "int64"), A((2, 4, 5), "int64")),
+        Sample(B, B, error=True),
+        Sample(X, Y, error=True),
+        Sample(A((0, 3, 4)), A((0, 4, 2))),
+    ],
+)
+row(
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    "A matrix times a vector.",
+    mv_native,
+    PURE,
+    infer=ranked(1),
+    samples=[Sample(X, A((4,)), loose=9), Sample(T, A((3,)), loose=9), Sample(X, A((3,)), error=True), Sample(X, A((4,), layout="s"), loose=9)],
+)
+row(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    "The inner product of two vectors.",
+    dot_native,
+    PURE,
+    infer=ranked(0),
+    samples=[
+        Sample(A((5,)), A((5,), seed=1), loose=9),
+        Sample(A((5,), "int64"), A((5,), "int64")),
+        Sample(A((5,)), A((4,)), error=True),
+        Sample(X, A((4,)), error=True),
+        Sample(A((0,)), A((0,))),
+    ],
+)
+row(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    "The inner product of two vectors.",
+    dot_native,
+    PURE,
+    infer=ranked(0),
+    samples=[Sample(A((5,)), A((5,), seed=1), loose=9)],
+)
+_MATMULS = [
+    *_PRODUCTS,
+    Sample(A((4,)), A((4,)), loose=9),
+    Sample(X, A((4,)), loose=9),
+    Sample(A((3,)), X, loose=9),
+    Sample(B, Y, loose=9),
+    Sample(B, C, loose=9),
+    Sample(A((5, 1, 3, 4)), C, loose=9),
+    Sample(B, A((4,)), loose=9),
+    Sample(A((4,)), C, loose=9),
+    Sample(X, C, loose=9),
+    Sample(A(()), X, error=True),
+    Sample(B, B, error=True),
+    Sample(B, A((3, 4, 2)), error=True),
+    Sample(A((2, 3, 0)), A((0, 2))),
+]
 row("matmul(Tensor self, Tensor other) -> Tensor", "The product of vectors, matrices and batches.", matmul_native, PURE, infer=_matmul_rule, samples=_MATMULS)
-row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", "input @ weight.T + bias.", linear_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank if types[1].rank == 2 else None)], samples=[Sample(X, A((5, 4), seed=1), loose=9), Sample(X, A((5, 4), seed=1), A((5,), seed=2), loose=9), Sample(B, A((5, 4), seed=1), A((5,), seed=2), loose=9), Sample(A((4,)), A((5, 4)), A((5,)), loose=9), Sample(X, A((5, 3)), error=True), Sample(T, A((5, 3), seed=1), A((5,)), loose=9), Sample(X, A((5, 4)), A((3,)), error=True), Sample(A((3, 4), "float64"), A((2, 4), "float64"), A((2,), "float64"), loose=9), Sample(X, A((4,), seed=1), loose=9)], **_FUNCTION)
-row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * self + alpha * (mat1 @ mat2).", addmm_native, PURE, infer=lambda types, _: [TensorType(types[1].dtype, 2)], samples=[Sample(A((3, 5)), X, Y, loose=9), Sample(A((5,)), X, Y, loose=9), Sample(A((3, 5)), X, Y, beta=0.5, alpha=2, loose=9), Sample(A((4,)), X, Y, error=True), Sample(A((3, 5)), X, Y, beta=0, loose=9)])
-row("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", "beta * self + alpha * (batch1 @ batch2).", baddbmm_native, PURE, infer=lambda types, _: [TensorType(types[1].dtype, 3)], samples=[Sample(A((2, 3, 5)), B, C, loose=9), Sample(A((5,)), B, C, beta=2, alpha=0.5, loose=9)])
+row(
+    "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "input @ weight.T + bias.",
+    linear_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank if types[1].rank == 2 else None)],
+    samples=[
+        Sample(X, A((5, 4), seed=1), loose=9),
+        Sample(X, A((5, 4), seed=1), A((5,), seed=2), loose=9),
+        Sample(B, A((5, 4), seed=1), A((5,), seed=2), loose=9),
+        Sample(A((4,)), A((5, 4)), A((5,)), loose=9),
+        Sample(X, A((5, 3)), error=True),
+        Sample(T, A((5, 3), seed=1), A((5,)), loose=9),
+        Sample(X, A((5, 4)), A((3,)), error=True),
+        Sample(A((3, 4), "float64"), A((2, 4), "float64"), A((2,), "float64"), loose=9),
+        Sample(X, A((4,), seed=1), loose=9),
+    ],
+    **_FUNCTION,
+)
+row(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "beta * self + alpha * (mat1 @ mat2).",
+    addmm_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[1].dtype, 2)],
+    samples=[
+        Sample(A((3, 5)), X, Y, loose=9),
+        Sample(A((5,)), X, Y, loose=9),
+        Sample(A((3, 5)), X, Y, beta=0.5, alpha=2, loose=9),
+        Sample(A((4,)), X, Y, error=True),
+        Sample(A((3, 5)), X, Y, beta=0, loose=9),
+    ],
+)
+row(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    "beta * self + alpha * (batch1 @ batch2).",
+    baddbmm_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[1].dtype, 3)],
+    samples=[Sample(A((2, 3, 5)), B, C, loose=9), Sample(A((5,)), B, C, beta=2, alpha=0.5, loose=9)],
+)
 
 
 # ---- systems of equations -------------------------------------------------------------------------------------------
@@ -173,9 +281,42 @@ def solve_native(A: Tensor, B: Tensor) -> Tensor:
     return linalg.solve(A, B)
 
 
-_SQUARES = [Sample(A((3, 3)), loose=3000), Sample(A((3, 3), "float64"), loose=3000), Sample(A((2, 4, 4), "float64"), loose=3000), Sample(X, error=True), Sample(A((3,)), error=True)]
+_SQUARES = [
+    Sample(A((3, 3)), loose=3000),
+    Sample(A((3, 3), "float64"), loose=3000),
+    Sample(A((2, 4, 4), "float64"), loose=3000),
+    Sample(X, error=True),
+    Sample(A((3,)), error=True),
+]
 for _name in ("inverse", "linalg_inv"):
-    row(f"{_name}(Tensor self) -> Tensor", "The inverse of a square matrix.", inverse_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank)], samples=[*_SQUARES, Sample(A((2, 2), low=0, high=0), error=True)], variants=("function", "method") if _name == "inverse" else ("function",), extra={"oracle": lambda t: __import__("torch").linalg.inv(t), "strides": False})
+    row(
+        f"{_name}(Tensor self) -> Tensor",
+        "The inverse of a square matrix.",
+        inverse_native,
+        PURE,
+        infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank)],
+        samples=[*_SQUARES, Sample(A((2, 2), low=0, high=0), error=True)],
+        variants=("function", "method") if _name == "inverse" else ("function",),
+        extra={"oracle": "linalg.inv", "strides": False},
+    )
 for _name in ("det", "linalg_det"):
-    row(f"{_name}(Tensor self) -> Tensor", "The determinant of a square matrix.", det_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, None if types[0].rank is None else types[0].rank - 2)], samples=_SQUARES, variants=("function", "method") if _name == "det" else ("function",), extra={"oracle": lambda t: __import__("torch").linalg.det(t)})
-row("linalg_solve(Tensor A, Tensor B) -> Tensor", "X with A @ X = B.", solve_native, PURE, infer=lambda types, _: [TensorType(types[1].dtype, types[1].rank)], samples=[Sample(A((3, 3), "float64"), A((3, 2), "float64"), loose=3000), Sample(A((3, 3), "float64"), A((3,), "float64"), loose=3000)], variants=("function",), extra={"oracle": lambda a, b: __import__("torch").linalg.solve(a, b), "strides": False})
+    row(
+        f"{_name}(Tensor self) -> Tensor",
+        "The determinant of a square matrix.",
+        det_native,
+        PURE,
+        infer=lambda types, _: [TensorType(types[0].dtype, None if types[0].rank is None else types[0].rank - 2)],
+        samples=_SQUARES,
+        variants=("function", "method") if _name == "det" else ("function",),
+        extra={"oracle": "linalg.det"},
+    )
+row(
+    "linalg_solve(Tensor A, Tensor B) -> Tensor",
+    "X with A @ X = B.",
+    solve_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[1].dtype, types[1].rank)],
+    samples=[Sample(A((3, 3), "float64"), A((3, 2), "float64"), loose=3000), Sample(A((3, 3), "float64"), A((3,), "float64"), loose=3000)],
+    variants=("function",),
+    extra={"oracle": "linalg.solve", "strides": False},
+)

@@ -35,14 +35,8 @@ FLOAT32_TYPE, INT64_TYPE = dtype_coded(FLOAT32), dtype_coded(INT64)
 
 
 def functional(name: str) -> Any:
-    """PyTorch's function in torch.nn.functional."""
-
-    def oracle(*args: Any, **kwargs: Any) -> Any:
-        import torch
-
-        return getattr(torch.nn.functional, name)(*args, **kwargs)
-
-    return {"extra": {"oracle": oracle}, "variants": ("function",)}
+    """A function whose PyTorch counterpart is in torch.nn.functional."""
+    return {"extra": {"oracle": f"nn.functional.{name}"}, "variants": ("function",)}
 
 
 # ---- softmax ------------------------------------------------------------------------------------------------------
@@ -118,11 +112,44 @@ def log_of_sum(x: Tensor, mask: i64, keepdim: i64) -> Tensor:
     return result
 
 
-_SOFT = [Sample(X, 1, loose=3), Sample(X, 0, loose=3), Sample(B, 1, loose=3), Sample(M, -1, loose=3), Sample(A(()), 0), Sample(A((3, 5), "float64"), 1, loose=3), Sample(X, 1, D("float64"), loose=1e8), Sample(X, 2, error=True), Sample(A((3,), "int64"), 0, error=True), Sample(A((0, 3)), 1), Sample(A((3, 700)), 1, loose=5), Sample(A((3,), "int64"), 0, D("float32"), loose=9)]
+_SOFT = [
+    Sample(X, 1, loose=3),
+    Sample(X, 0, loose=3),
+    Sample(B, 1, loose=3),
+    Sample(M, -1, loose=3),
+    Sample(A(()), 0),
+    Sample(A((3, 5), "float64"), 1, loose=3),
+    Sample(X, 1, D("float64"), loose=1e8),
+    Sample(X, 2, error=True),
+    Sample(A((3,), "int64"), 0, error=True),
+    Sample(A((0, 3)), 1),
+    Sample(A((3, 700)), 1, loose=5),
+    Sample(A((3,), "int64"), 0, D("float32"), loose=9),
+]
 for _name in ("softmax", "log_softmax"):
     _native = softmax_native if _name == "softmax" else log_softmax_native
-    row(f"{_name}.int(Tensor self, int dim, dtype? dtype=None) -> Tensor", "exp(self) / sum(exp(self)) along a dimension." if _name == "softmax" else "The logarithm of softmax.", _native, PURE, infer=rules.like(2), samples=_SOFT)
-row("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "log(sum(exp(self))) along dimensions.", logsumexp_native, PURE, infer=reductions.rule(lambda d: d if d is None or d.kind == "f" else FLOAT32_TYPE, 1, 2), samples=[Sample(X, 1, loose=9), Sample(X, [0, 1], True, loose=9), Sample(M, 0, loose=9), Sample(A((3, 4), special=True), 1, loose=9), Sample(A((3,), "int64"), 0, loose=9)])
+    row(
+        f"{_name}.int(Tensor self, int dim, dtype? dtype=None) -> Tensor",
+        "exp(self) / sum(exp(self)) along a dimension." if _name == "softmax" else "The logarithm of softmax.",
+        _native,
+        PURE,
+        infer=rules.like(2),
+        samples=_SOFT,
+    )
+row(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    "log(sum(exp(self))) along dimensions.",
+    logsumexp_native,
+    PURE,
+    infer=reductions.rule(lambda d: d if d is None or d.kind == "f" else FLOAT32_TYPE, 1, 2),
+    samples=[
+        Sample(X, 1, loose=9),
+        Sample(X, [0, 1], True, loose=9),
+        Sample(M, 0, loose=9),
+        Sample(A((3, 4), special=True), 1, loose=9),
+        Sample(A((3,), "int64"), 0, loose=9),
+    ],
+)
 
 
 # ---- normalisation --------------------------------------------------------------------------------------------------
@@ -171,22 +198,53 @@ def layer_norm(input: Tensor, shape: Ints, weight: Tensor, bias: Tensor, eps: f6
     return net.normalised(input, input.numel // maximum(inner, 1), weight, bias, 0, 1, eps)
 
 
-_NORMS = [Sample(X, [5], loose=9), Sample(X, [5], A((5,)), A((5,), seed=1), loose=9), Sample(B, [3, 8], A((3, 8)), None, loose=9), Sample(B, [8], None, A((8,)), 1e-3, loose=9), Sample(X, [4], error=True), Sample(X, [5], A((4,)), error=True), Sample(M, [3], loose=9), Sample(A((2, 384)), [384], A((384,)), A((384,), seed=1), loose=30)]
-row("layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", "The last dimensions brought to mean 0 and variance 1.", layer_norm_native, PURE, infer=rules.same, samples=_NORMS, **functional("layer_norm"))
+_NORMS = [
+    Sample(X, [5], loose=9),
+    Sample(X, [5], A((5,)), A((5,), seed=1), loose=9),
+    Sample(B, [3, 8], A((3, 8)), None, loose=9),
+    Sample(B, [8], None, A((8,)), 1e-3, loose=9),
+    Sample(X, [4], error=True),
+    Sample(X, [5], A((4,)), error=True),
+    Sample(M, [3], loose=9),
+    Sample(A((2, 384)), [384], A((384,)), A((384,), seed=1), loose=30),
+]
+row(
+    "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor",
+    "The last dimensions brought to mean 0 and variance 1.",
+    layer_norm_native,
+    PURE,
+    infer=rules.same,
+    samples=_NORMS,
+    **functional("layer_norm"),
+)
 
 
 @kernel
 def group_norm_native(input: Tensor, num_groups: i64, weight: Any, bias: Any, eps: f64, cudnn_enabled: b1) -> Tensor:
     """Groups of channels brought to mean 0 and variance 1."""
     check(input.rank >= 2, "RuntimeError", "Expected at least 2 dimensions for input tensor but received {}", input.rank)
-    check(num_groups > 0 and input.sizes[1] % maximum(num_groups, 1) == 0, "RuntimeError", "Expected number of channels in input to be divisible by num_groups, but got input of shape {} and num_groups={}", text(shape_text(input)), num_groups)
+    check(
+        num_groups > 0 and input.sizes[1] % maximum(num_groups, 1) == 0,
+        "RuntimeError",
+        "Expected number of channels in input to be divisible by num_groups, but got input of shape {} and num_groups={}",
+        text(shape_text(input)),
+        num_groups,
+    )
     inner = 1
     for k in range(2, input.rank):
         inner = inner * input.sizes[k]
     return net.normalised(input, input.sizes[0] * num_groups, optional(weight), optional(bias), num_groups, maximum(inner, 1), eps)
 
 
-row("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", "Groups of channels brought to mean 0 and variance 1.", group_norm_native, PURE, infer=rules.same, samples=[Sample(A((2, 6, 5)), 3, loose=30), Sample(A((2, 6, 5)), 2, A((6,)), A((6,), seed=1), loose=30), Sample(A((2, 6)), 4, error=True)], **functional("group_norm"))
+row(
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    "Groups of channels brought to mean 0 and variance 1.",
+    group_norm_native,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(A((2, 6, 5)), 3, loose=30), Sample(A((2, 6, 5)), 2, A((6,)), A((6,), seed=1), loose=30), Sample(A((2, 6)), 4, error=True)],
+    **functional("group_norm"),
+)
 
 
 @kernel
@@ -259,7 +317,19 @@ def batch_norm(input: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: T
     return result
 
 
-row("batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor", "Channels brought to mean 0 and variance 1.", batch_norm_native, infer=rules.same, samples=[Sample(B, A((3,)), A((3,), low=1), loose=9), Sample(B, A((3,)), A((3,), low=1), A((3,), seed=1), A((3,), seed=2), loose=9), Sample(B, A((3,)), A((3,), low=1), None, None, True, loose=30), Sample(A((4, 3)), A((3,)), A((3,), low=1), loose=9)], **functional("batch_norm"))
+row(
+    "batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05) -> Tensor",
+    "Channels brought to mean 0 and variance 1.",
+    batch_norm_native,
+    infer=rules.same,
+    samples=[
+        Sample(B, A((3,)), A((3,), low=1), loose=9),
+        Sample(B, A((3,)), A((3,), low=1), A((3,), seed=1), A((3,), seed=2), loose=9),
+        Sample(B, A((3,)), A((3,), low=1), None, None, True, loose=30),
+        Sample(A((4, 3)), A((3,)), A((3,), low=1), loose=9),
+    ],
+    **functional("batch_norm"),
+)
 
 
 # ---- convolution --------------------------------------------------------------------------------------------------
@@ -283,7 +353,14 @@ def set_window(w: ptr[Window], weight: Tensor, stride: Ints, padding: Ints, dila
 def convolution(input: Tensor, weight: Tensor, bias: Tensor, w: ptr[Window], groups: i64, dims: i64) -> Tensor:
     """A convolution in one or two dimensions, of a batch or of one image."""
     check(weight.rank == dims + 2, "RuntimeError", "weight should have {} dimensions, got {}", dims + 2, weight.rank)
-    check(input.rank == dims + 2 or input.rank == dims + 1, "RuntimeError", "Expected {}D (unbatched) or {}D (batched) input to conv, but got input of size: {}", dims + 1, dims + 2, text(shape_text(input)))
+    check(
+        input.rank == dims + 2 or input.rank == dims + 1,
+        "RuntimeError",
+        "Expected {}D (unbatched) or {}D (batched) input to conv, but got input of size: {}",
+        dims + 1,
+        dims + 2,
+        text(shape_text(input)),
+    )
     x = input
     if input.rank == dims + 1:
         x = views.unsqueeze(input, 0)
@@ -344,16 +421,47 @@ def _convolution(dims: int) -> None:
     def infer(types: Any, _: Any) -> Any:
         return [TensorType(types[0].dtype, types[0].rank)]
 
-    many = [Sample(A((2, 4, 9)), A((6, 4, 3), seed=1)), Sample(A((2, 4, 9)), A((6, 4, 3), seed=1), A((6,)), 2, 1), Sample(A((2, 4, 9)), A((6, 2, 3), seed=1), None, 1, 0, 2, 2), Sample(A((4, 9)), A((6, 4, 1), seed=1)), Sample(A((2, 3, 9)), A((6, 4, 3)), error=True), Sample(A((2, 4, 2)), A((6, 4, 3)), error=True), Sample(A((2, 4, 9), "float64"), A((6, 4, 1), "float64"), A((6,), "float64"))]
+    many = [
+        Sample(A((2, 4, 9)), A((6, 4, 3), seed=1)),
+        Sample(A((2, 4, 9)), A((6, 4, 3), seed=1), A((6,)), 2, 1),
+        Sample(A((2, 4, 9)), A((6, 2, 3), seed=1), None, 1, 0, 2, 2),
+        Sample(A((4, 9)), A((6, 4, 1), seed=1)),
+        Sample(A((2, 3, 9)), A((6, 4, 3)), error=True),
+        Sample(A((2, 4, 2)), A((6, 4, 3)), error=True),
+        Sample(A((2, 4, 9), "float64"), A((6, 4, 1), "float64"), A((6,), "float64")),
+    ]
     if dims == 2:
-        many = [Sample(A((2, 4, 6, 7)), A((6, 4, 3, 3), seed=1)), Sample(A((2, 4, 6, 7)), A((6, 4, 3, 2), seed=1), A((6,)), [2, 1], [1, 0]), Sample(A((2, 4, 6, 7)), A((6, 2, 3, 3), seed=1), None, 1, 1, [1, 2], 2), Sample(A((4, 6, 7)), A((6, 4, 1, 1), seed=1)), Sample(A((2, 4, 6, 7)), A((4, 1, 3, 3), seed=1), None, 1, 1, 1, 4), Sample(A((2, 3, 6, 7)), A((6, 4, 3, 3)), error=True)]
+        many = [
+            Sample(A((2, 4, 6, 7)), A((6, 4, 3, 3), seed=1)),
+            Sample(A((2, 4, 6, 7)), A((6, 4, 3, 2), seed=1), A((6,)), [2, 1], [1, 0]),
+            Sample(A((2, 4, 6, 7)), A((6, 2, 3, 3), seed=1), None, 1, 1, [1, 2], 2),
+            Sample(A((4, 6, 7)), A((6, 4, 1, 1), seed=1)),
+            Sample(A((2, 4, 6, 7)), A((4, 1, 3, 3), seed=1), None, 1, 1, 1, 4),
+            Sample(A((2, 3, 6, 7)), A((6, 4, 3, 3)), error=True),
+        ]
     for s in many:
         s.loose = 30
     same = [Sample(s.args[0], s.args[1], None, 1, p, loose=30) for s in many[:1] for p in ("same", "valid")]
     lists = f"int[{dims}] stride=1, int[{dims}] padding=0, int[{dims}] dilation=1, int groups=1"
-    row(f"conv{dims}d(Tensor input, Tensor weight, Tensor? bias=None, {lists}) -> Tensor", f"A convolution in {dims} dimension{'s' if dims > 1 else ''}.", native, PURE, infer=infer, samples=many, **_FUNCTION)
+    row(
+        f"conv{dims}d(Tensor input, Tensor weight, Tensor? bias=None, {lists}) -> Tensor",
+        f"A convolution in {dims} dimension{'s' if dims > 1 else ''}.",
+        native,
+        PURE,
+        infer=infer,
+        samples=many,
+        **_FUNCTION,
+    )
     strings = f"int[{dims}] stride=1, str padding='valid', int[{dims}] dilation=1, int groups=1"
-    row(f"conv{dims}d.padding(Tensor input, Tensor weight, Tensor? bias=None, {strings}) -> Tensor", "A convolution with its padding by name.", named, PURE, infer=infer, samples=same, **_FUNCTION)
+    row(
+        f"conv{dims}d.padding(Tensor input, Tensor weight, Tensor? bias=None, {strings}) -> Tensor",
+        "A convolution with its padding by name.",
+        named,
+        PURE,
+        infer=infer,
+        samples=same,
+        **_FUNCTION,
+    )
 
 
 @kernel(extern=True)
@@ -436,10 +544,56 @@ def adaptive_native(self: Tensor, output_size: Ints) -> Tensor:
 
 
 I4 = A((2, 3, 6, 7))
-row("max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor", "The largest element of each place of a window.", max_pool_native, PURE, infer=rules.same, samples=[Sample(I4, 2), Sample(I4, [3, 2], 2, 1), Sample(I4, 3, 2, 0, 1, True), Sample(A((3, 6, 7)), 2), Sample(I4, 3, 1, 1, 2), Sample(I4, 2, 1, 2, error=True)], **functional("max_pool2d"))
-row("max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", "The largest element of each place of a window, and its place.", max_pool_places, PURE, infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank), TensorType(None, types[0].rank)], samples=[Sample(I4, 2), Sample(I4, 3, 2, 1)], **_FUNCTION, extra={"oracle": lambda *a: __import__("torch").ops.aten.max_pool2d_with_indices(a[0], *[[v, v] if isinstance(v, int) else v for v in a[1:]])})
-row("avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", "The mean of each place of a window.", avg_pool_native, PURE, infer=rules.same, samples=[Sample(I4, 2, loose=9), Sample(I4, [3, 2], 2, 1, loose=9), Sample(I4, 3, 2, 1, False, False, loose=9), Sample(I4, 2, 2, 0, True, loose=9), Sample(I4, 2, divisor_override=3, loose=9)], **functional("avg_pool2d"))
-row("adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor", "Means of cells that divide each plane.", adaptive_native, PURE, infer=rules.same, samples=[Sample(I4, 1, loose=9), Sample(I4, [3, 4], loose=9), Sample(A((3, 6, 7)), 2, loose=9)], **functional("adaptive_avg_pool2d"))
+row(
+    "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> Tensor",
+    "The largest element of each place of a window.",
+    max_pool_native,
+    PURE,
+    infer=rules.same,
+    samples=[
+        Sample(I4, 2),
+        Sample(I4, [3, 2], 2, 1),
+        Sample(I4, 3, 2, 0, 1, True),
+        Sample(A((3, 6, 7)), 2),
+        Sample(I4, 3, 1, 1, 2),
+        Sample(I4, 2, 1, 2, error=True),
+    ],
+    **functional("max_pool2d"),
+)
+row(
+    "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",
+    "The largest element of each place of a window, and its place.",
+    max_pool_places,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank), TensorType(None, types[0].rank)],
+    samples=[Sample(I4, 2), Sample(I4, 3, 2, 1)],
+    **_FUNCTION,
+    extra={"oracle": lambda *a: __import__("torch").ops.aten.max_pool2d_with_indices(a[0], *[[v, v] if isinstance(v, int) else v for v in a[1:]])},
+)
+row(
+    "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
+    "The mean of each place of a window.",
+    avg_pool_native,
+    PURE,
+    infer=rules.same,
+    samples=[
+        Sample(I4, 2, loose=9),
+        Sample(I4, [3, 2], 2, 1, loose=9),
+        Sample(I4, 3, 2, 1, False, False, loose=9),
+        Sample(I4, 2, 2, 0, True, loose=9),
+        Sample(I4, 2, divisor_override=3, loose=9),
+    ],
+    **functional("avg_pool2d"),
+)
+row(
+    "adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor",
+    "Means of cells that divide each plane.",
+    adaptive_native,
+    PURE,
+    infer=rules.same,
+    samples=[Sample(I4, 1, loose=9), Sample(I4, [3, 4], loose=9), Sample(A((3, 6, 7)), 2, loose=9)],
+    **functional("adaptive_avg_pool2d"),
+)
 
 
 # ---- recurrent cells --------------------------------------------------------------------------------------------------
@@ -465,8 +619,19 @@ def lstm(input: Tensor, hidden: Tensor, cell: Tensor, w_ih: Tensor, w_hh: Tensor
             fits = fits and input.sizes[k] == hidden.sizes[k]
         for k in range(hidden.rank):
             fits = fits and cell.sizes[k] == hidden.sizes[k]
-    check(fits, "RuntimeError", "lstm_cell: input of size {} does not fit hidden states of size {} and weights of size {}", text(shape_text(input)), text(shape_text(hidden)), text(shape_text(w_ih)))
-    check(input.dtype == hidden.dtype and input.dtype == cell.dtype and input.dtype == w_ih.dtype and input.dtype == w_hh.dtype, "RuntimeError", "lstm_cell: all tensors must have one dtype")
+    check(
+        fits,
+        "RuntimeError",
+        "lstm_cell: input of size {} does not fit hidden states of size {} and weights of size {}",
+        text(shape_text(input)),
+        text(shape_text(hidden)),
+        text(shape_text(w_ih)),
+    )
+    check(
+        input.dtype == hidden.dtype and input.dtype == cell.dtype and input.dtype == w_ih.dtype and input.dtype == w_hh.dtype,
+        "RuntimeError",
+        "lstm_cell: all tensors must have one dtype",
+    )
     gates = with_bias(input, w_ih, b_ih)
     more = with_bias(hidden, w_hh, b_hh)
     same = loops.binary_into(point.ADD, SAME, gates, more)
@@ -486,7 +651,15 @@ def with_bias(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 _LSTM = (A((2, 3)), [A((2, 4)), A((2, 4), seed=1)], A((16, 3)), A((16, 4), seed=2))
-row("lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)", "One step of a long short-term memory.", lstm_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank)] * 2, samples=[Sample(*_LSTM, loose=30), Sample(*_LSTM, A((16,)), A((16,), seed=1), loose=30), Sample(A((2, 5)), *_LSTM[1:], error=True)], **_FUNCTION)
+row(
+    "lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor, Tensor)",
+    "One step of a long short-term memory.",
+    lstm_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, types[0].rank)] * 2,
+    samples=[Sample(*_LSTM, loose=30), Sample(*_LSTM, A((16,)), A((16,), seed=1), loose=30), Sample(A((2, 5)), *_LSTM[1:], error=True)],
+    **_FUNCTION,
+)
 
 
 # ---- attention ----------------------------------------------------------------------------------------------------
@@ -507,7 +680,14 @@ def attention_native(query: Tensor, key: Tensor, value: Tensor, attn_mask: Any, 
 @kernel(extern=True)
 def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, causal: i64, scale: f64) -> Tensor:
     """`attention_native`."""
-    check(query.rank >= 2 and key.rank >= 2 and value.rank >= 2, "RuntimeError", "scaled_dot_product_attention: expected at least 2 dimensions, but they are {}D, {}D and {}D", query.rank, key.rank, value.rank)
+    check(
+        query.rank >= 2 and key.rank >= 2 and value.rank >= 2,
+        "RuntimeError",
+        "scaled_dot_product_attention: expected at least 2 dimensions, but they are {}D, {}D and {}D",
+        query.rank,
+        key.rank,
+        value.rank,
+    )
     check(mask == null(Tensor) or causal == 0, "RuntimeError", "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     slot, room = local(TensorImpl, 1), local(f64, 1)
     turned = views.transpose(key, -2, -1)
@@ -550,7 +730,21 @@ def masked_scores(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 _Q, _K, _V = A((2, 3, 5, 8)), A((2, 3, 6, 8), seed=1), A((2, 3, 6, 8), seed=2)
-row("scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None) -> Tensor", "softmax(query @ key.T * scale + mask) @ value.", attention_native, PURE, infer=rules.same, samples=[Sample(_Q, _K, _V, loose=30), Sample(_Q, _K, _V, A((5, 6)), loose=30), Sample(_Q, _K, _V, scale=0.5, loose=30), Sample(_Q, _Q, _Q, None, 0.0, True, loose=30)], variants=("function",), extra={"oracle": functional("scaled_dot_product_attention")["extra"]["oracle"], "strides": False})
+row(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None) -> Tensor",
+    "softmax(query @ key.T * scale + mask) @ value.",
+    attention_native,
+    PURE,
+    infer=rules.same,
+    samples=[
+        Sample(_Q, _K, _V, loose=30),
+        Sample(_Q, _K, _V, A((5, 6)), loose=30),
+        Sample(_Q, _K, _V, scale=0.5, loose=30),
+        Sample(_Q, _Q, _Q, None, 0.0, True, loose=30),
+    ],
+    variants=("function",),
+    extra={"oracle": "nn.functional.scaled_dot_product_attention", "strides": False},
+)
 
 
 # ---- losses -------------------------------------------------------------------------------------------------------
@@ -612,7 +806,13 @@ def nll(self: Tensor, target: Tensor, ignore: i64, reduction: i64) -> Tensor:
     d = 1 if self.rank > 1 else 0
     check(self.rank > 0 and target.rank == self.rank - 1, "RuntimeError", "nll_loss: expected a target of {} dimensions, got {}", self.rank - 1, target.rank)
     for k in range(target.rank):
-        check(target.sizes[k] == self.sizes[k if k < d else k + 1], "RuntimeError", "size mismatch (got input: {}, target: {})", text(shape_text(self)), text(shape_text(target)))
+        check(
+            target.sizes[k] == self.sizes[k if k < d else k + 1],
+            "RuntimeError",
+            "size mismatch (got input: {}, target: {})",
+            text(shape_text(self)),
+            text(shape_text(target)),
+        )
     net.check_targets(target, self.sizes[d], ignore)
     slots, room = local(TensorImpl, 2), local(f64, 2)
     zero, skipped = number(slots, cast(ptr[u8], room), 0.0), number(slots + 1, cast(ptr[u8], room + 1), ignore)
@@ -703,11 +903,57 @@ def _loss(name: str) -> Any:
 
 _T, _C = A((3,), "int64", 0, 4), A((3, 5), seed=1)
 _LOSSES = [Sample(X, _C, k, loose=9) for k in (0, 1, 2)]
-row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", "Squared differences.", mse_native, PURE, infer=_loss_rule(2), samples=_LOSSES, **_loss("mse_loss"))
-row("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", "Absolute differences.", l1_native, PURE, infer=_loss_rule(2), samples=_LOSSES, **_loss("l1_loss"))
-row("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", "Binary cross entropy of sigmoid(self).", bce_logits_native, PURE, infer=_loss_rule(4), samples=[Sample(X, A((3, 5), low=0, high=1), reduction=k, loose=9) for k in (0, 1, 2)], **_loss("binary_cross_entropy_with_logits"))
-row("nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor", "The negative of the element that each target names.", nll_native, PURE, infer=_loss_rule(3), samples=[Sample(X, _T, reduction=k, loose=9) for k in (0, 1, 2)] + [Sample(X, A((3,), "int64", 5, 9), error=True), Sample(A((2, 5, 3)), A((2, 3), "int64", 0, 4), loose=9), Sample(X, A((3,), "int64", 0, 2), ignore_index=1, loose=9)], **_loss("nll_loss"))
-row("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0) -> Tensor", "The negative log-probability of the class that each target names.", cross_entropy_native, PURE, infer=_loss_rule(3), samples=[Sample(X, _T, reduction=k, loose=9) for k in (0, 1, 2)] + [Sample(X, A((3,), "int64", 5, 9), error=True), Sample(A((5,)), A((), "int64", 0, 4), loose=9)], **_loss("cross_entropy"))
+row(
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "Squared differences.",
+    mse_native,
+    PURE,
+    infer=_loss_rule(2),
+    samples=_LOSSES,
+    **_loss("mse_loss"),
+)
+row(
+    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "Absolute differences.",
+    l1_native,
+    PURE,
+    infer=_loss_rule(2),
+    samples=_LOSSES,
+    **_loss("l1_loss"),
+)
+row(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor",
+    "Binary cross entropy of sigmoid(self).",
+    bce_logits_native,
+    PURE,
+    infer=_loss_rule(4),
+    samples=[Sample(X, A((3, 5), low=0, high=1), reduction=k, loose=9) for k in (0, 1, 2)],
+    **_loss("binary_cross_entropy_with_logits"),
+)
+row(
+    "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
+    "The negative of the element that each target names.",
+    nll_native,
+    PURE,
+    infer=_loss_rule(3),
+    samples=[Sample(X, _T, reduction=k, loose=9) for k in (0, 1, 2)]
+    + [
+        Sample(X, A((3,), "int64", 5, 9), error=True),
+        Sample(A((2, 5, 3)), A((2, 3), "int64", 0, 4), loose=9),
+        Sample(X, A((3,), "int64", 0, 2), ignore_index=1, loose=9),
+    ],
+    **_loss("nll_loss"),
+)
+row(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0) -> Tensor",
+    "The negative log-probability of the class that each target names.",
+    cross_entropy_native,
+    PURE,
+    infer=_loss_rule(3),
+    samples=[Sample(X, _T, reduction=k, loose=9) for k in (0, 1, 2)]
+    + [Sample(X, A((3,), "int64", 5, 9), error=True), Sample(A((5,)), A((), "int64", 0, 4), loose=9)],
+    **_loss("cross_entropy"),
+)
 
 
 # ---- dropout and classes ----------------------------------------------------------------------------------------------
@@ -770,5 +1016,21 @@ def one_hot(self: Tensor, num_classes: i64) -> Tensor:
     return result
 
 
-row("dropout(Tensor input, float p, bool train) -> Tensor", "Elements set to 0 with a probability, the others scaled up.", dropout_native, RANDOM, infer=rules.same, samples=[Sample(X, 0.5, False), Sample(X, 0.0, True), Sample(X, 1.0, True), Sample(X, 1.5, True, error=True)], **_FUNCTION)
-row("one_hot(Tensor self, int num_classes=-1) -> Tensor", "A 1 at the place that each class number names.", one_hot_native, PURE, infer=lambda types, _: [TensorType(INT64_TYPE, None if types[0].rank is None else types[0].rank + 1)], samples=[Sample(_T), Sample(_T, 9), Sample(_T, 1, error=True), Sample(A((2,), "int64", -3, -1), error=True), Sample(X, error=True)], **functional("one_hot"))
+row(
+    "dropout(Tensor input, float p, bool train) -> Tensor",
+    "Elements set to 0 with a probability, the others scaled up.",
+    dropout_native,
+    RANDOM,
+    infer=rules.same,
+    samples=[Sample(X, 0.5, False), Sample(X, 0.0, True), Sample(X, 1.0, True), Sample(X, 1.5, True, error=True)],
+    **_FUNCTION,
+)
+row(
+    "one_hot(Tensor self, int num_classes=-1) -> Tensor",
+    "A 1 at the place that each class number names.",
+    one_hot_native,
+    PURE,
+    infer=lambda types, _: [TensorType(INT64_TYPE, None if types[0].rank is None else types[0].rank + 1)],
+    samples=[Sample(_T), Sample(_T, 9), Sample(_T, 1, error=True), Sample(A((2,), "int64", -3, -1), error=True), Sample(X, error=True)],
+    **functional("one_hot"),
+)

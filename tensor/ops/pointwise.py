@@ -137,8 +137,24 @@ def rsub_scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
 
 
 _RSUB = {"infer": rules.pointwise(SAME, 2)}
-row("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "other - alpha * self.", rsub_tensor, PURE, POINTWISE, **_RSUB, samples=[Sample(A((3, 4)), A((4,)))])
-row("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "other - alpha * self.", rsub_scalar, PURE, POINTWISE, **_RSUB, samples=[Sample(A((3, 4)), 2), Sample(A((3,), "int64"), 2.5)])
+row(
+    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "other - alpha * self.",
+    rsub_tensor,
+    PURE,
+    POINTWISE,
+    **_RSUB,
+    samples=[Sample(A((3, 4)), A((4,)))],
+)
+row(
+    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    "other - alpha * self.",
+    rsub_scalar,
+    PURE,
+    POINTWISE,
+    **_RSUB,
+    samples=[Sample(A((3, 4)), 2), Sample(A((3,), "int64"), 2.5)],
+)
 
 
 # ---- the other arithmetic operators ---------------------------------------------------------------------------------
@@ -176,8 +192,26 @@ DIV = binary("div", {"f": a.div}, "self / other, true division.", TO_FLOAT, dtyp
 binary("floor_divide", a.floor_divide, "self // other.", check=refuse_zero, low2=1, plain=True, operator=python.floordiv)
 binary("remainder", a.remainder, "self % other, with the sign of other.", check=refuse_zero, low2=1, operator=python.mod)
 binary("fmod", a.fmod, "The remainder of self / other, with the sign of self.", check=refuse_zero, low2=1)
-MAXIMUM = binary("maximum", _every(a.maximum, a.bit_or), "The larger of both; NaN where either is.", forms=("Tensor",), inplace=False, plain=True, flags=(COMMUTATIVE,), dtypes=ALL)
-MINIMUM = binary("minimum", _every(a.minimum, a.bit_and), "The smaller of both; NaN where either is.", forms=("Tensor",), inplace=False, plain=True, flags=(COMMUTATIVE,), dtypes=ALL)
+MAXIMUM = binary(
+    "maximum",
+    _every(a.maximum, a.bit_or),
+    "The larger of both; NaN where either is.",
+    forms=("Tensor",),
+    inplace=False,
+    plain=True,
+    flags=(COMMUTATIVE,),
+    dtypes=ALL,
+)
+MINIMUM = binary(
+    "minimum",
+    _every(a.minimum, a.bit_and),
+    "The smaller of both; NaN where either is.",
+    forms=("Tensor",),
+    inplace=False,
+    plain=True,
+    flags=(COMMUTATIVE,),
+    dtypes=ALL,
+)
 binary("fmax", _every(a.fmax, a.bit_or), "The larger of both; the other one where one is NaN.", forms=("Tensor",), inplace=False, plain=True, dtypes=ALL)
 binary("fmin", _every(a.fmin, a.bit_and), "The smaller of both; the other one where one is NaN.", forms=("Tensor",), inplace=False, plain=True, dtypes=ALL)
 binary("copysign", {"f": a.copy_sign}, "The magnitude of self with the sign of other.", TO_FLOAT, dtypes=NUMERIC)
@@ -197,12 +231,22 @@ for _name, _op in (("logical_and", a.logical_and), ("logical_or", a.logical_or),
     binary(_name, _every(_op), f"{_name.split('_')[1].capitalize()} of the truth of both.", RESULT_BOOL, forms=("Tensor",), plain=True, dtypes=ALL)
 BITS: dict[str, Any] = {}
 for _name, _op, _operator in (("and", a.bit_and, python.and_), ("or", a.bit_or, python.or_), ("xor", a.bit_xor, python.xor)):
-    BITS[_name] = binary(f"bitwise_{_name}", {"i": _op, "u": _op, "b": _op}, f"Bitwise {_name}.", dtypes=(*INTS, "bool"), scalars=(2,), operator=_operator, alias=(f"__{_name}__",))
+    BITS[_name] = binary(
+        f"bitwise_{_name}",
+        {"i": _op, "u": _op, "b": _op},
+        f"Bitwise {_name}.",
+        dtypes=(*INTS, "bool"),
+        scalars=(2,),
+        operator=_operator,
+        alias=(f"__{_name}__",),
+    )
 for _name, _op, _operator, _alias in (
     ("left", a.shift_left, python.lshift, "__lshift__"),
     ("right", a.shift_right, python.rshift, "__rshift__"),
 ):
-    binary(f"bitwise_{_name}_shift", {"i": _op, "u": _op}, f"Shifts bits to the {_name}.", dtypes=INTS, low2=0, scalars=(2,), operator=_operator, alias=(_alias,))
+    binary(
+        f"bitwise_{_name}_shift", {"i": _op, "u": _op}, f"Shifts bits to the {_name}.", dtypes=INTS, low2=0, scalars=(2,), operator=_operator, alias=(_alias,)
+    )
 
 
 # ---- one operand ----------------------------------------------------------------------------------------------------
@@ -213,7 +257,9 @@ ABS = unary("abs", a.absolute, "The magnitude.", dtypes=NUMERIC, special=True, a
 unary("sign", _every(a.sign, a.identity), "-1, 0 or 1.", dtypes=NUMERIC, alias=("sgn",))
 for _name, _doc in (("floor", "Rounds down."), ("ceil", "Rounds up."), ("trunc", "Cuts the fraction off.")):
     unary(_name, {"f": ELEMENTARY[_name], "i": a.identity, "u": a.identity}, _doc, dtypes=NUMERIC, special=True, alias=("fix",) if _name == "trunc" else ())
-unary("round", {"f": ELEMENTARY["round"], "i": a.identity, "u": a.identity}, "Rounds to the nearest whole number, halves to even.", dtypes=NUMERIC, special=True)
+unary(
+    "round", {"f": ELEMENTARY["round"], "i": a.identity, "u": a.identity}, "Rounds to the nearest whole number, halves to even.", dtypes=NUMERIC, special=True
+)
 unary("frac", {"f": ELEMENTARY["frac"]}, "The fraction.")
 unary("bitwise_not", {"i": a.bit_not, "u": a.bit_not, "b": a.flip_bool}, "Inverts the bits.", dtypes=(*INTS, "bool"))
 unary("logical_not", _every(a.logical_not), "Whether it is zero.", RESULT_BOOL, dtypes=ALL)

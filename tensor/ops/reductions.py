@@ -159,6 +159,8 @@ def _int_type(_: DType | None) -> DType | None:
 
 
 X, M = A((2, 3, 4)), A((4, 3), layout="t")
+
+
 def pair_rule(types: Any, constants: Any, dims_at: int, keep_at: int) -> Any:
     """Of reductions along one dimension that also give places."""
     first = rule(_same_type, dims_at, keep_at)(types, constants)[0]
@@ -308,12 +310,54 @@ def prod_dim(self: Tensor, dim: i64, keepdim: b1, dtype: Any) -> Tensor:
 
 
 _ANY = "bool keepdim=False, *, dtype? dtype=None"
-row("sum(Tensor self, *, dtype? dtype=None) -> Tensor", "The sum of all elements.", sum_all, PURE, infer=rule(_sum_type, None, None, 1), samples=[*reductions("sum", ALL, 30), Sample(X, dtype=D("float64"), loose=1e8), Sample(A((3,), "int64"), dtype=D("float32"))])
-row(f"sum.dim_IntList(Tensor self, int[1]? dim, {_ANY}) -> Tensor", "Sums along dimensions.", sum_dims, PURE, infer=rule(_sum_type, 1, 2, 3), samples=[*along(30), Sample(X, None), Sample(X, ()), Sample(A((2, 3), "int32"), 1, dtype=D("float64"))])
-row("mean(Tensor self, *, dtype? dtype=None) -> Tensor", "The mean of all elements.", mean_all, PURE, infer=rule(_same_type, None, None, 1), samples=[*reductions("mean", FLOATS, 30), Sample(A((3,), "int64"), error=True), Sample(A((3,), "int64"), dtype=D("float32"))])
-row(f"mean.dim(Tensor self, int[1]? dim, {_ANY}) -> Tensor", "Means along dimensions.", mean_dims, PURE, infer=rule(_same_type, 1, 2, 3), samples=[*along(30), Sample(X, None, True)])
-row("prod(Tensor self, *, dtype? dtype=None) -> Tensor", "The product of all elements.", prod_all, PURE, infer=rule(_sum_type, None, None, 1), samples=[Sample(A((2, 3), d, 1, 3), loose=30) for d in ALL] + [Sample(A((0,))), Sample(A(())), Sample(A((4, 3), layout="t"), loose=30)])
-row(f"prod.dim_int(Tensor self, int dim, {_ANY}) -> Tensor", "Products along a dimension.", prod_dim, PURE, infer=rule(_sum_type, 1, 2, 3), samples=[Sample(X, 1, loose=30), Sample(M, 0, True, loose=30), Sample(A((3, 0)), 1)])
+row(
+    "sum(Tensor self, *, dtype? dtype=None) -> Tensor",
+    "The sum of all elements.",
+    sum_all,
+    PURE,
+    infer=rule(_sum_type, None, None, 1),
+    samples=[*reductions("sum", ALL, 30), Sample(X, dtype=D("float64"), loose=1e8), Sample(A((3,), "int64"), dtype=D("float32"))],
+)
+row(
+    f"sum.dim_IntList(Tensor self, int[1]? dim, {_ANY}) -> Tensor",
+    "Sums along dimensions.",
+    sum_dims,
+    PURE,
+    infer=rule(_sum_type, 1, 2, 3),
+    samples=[*along(30), Sample(X, None), Sample(X, ()), Sample(A((2, 3), "int32"), 1, dtype=D("float64"))],
+)
+row(
+    "mean(Tensor self, *, dtype? dtype=None) -> Tensor",
+    "The mean of all elements.",
+    mean_all,
+    PURE,
+    infer=rule(_same_type, None, None, 1),
+    samples=[*reductions("mean", FLOATS, 30), Sample(A((3,), "int64"), error=True), Sample(A((3,), "int64"), dtype=D("float32"))],
+)
+row(
+    f"mean.dim(Tensor self, int[1]? dim, {_ANY}) -> Tensor",
+    "Means along dimensions.",
+    mean_dims,
+    PURE,
+    infer=rule(_same_type, 1, 2, 3),
+    samples=[*along(30), Sample(X, None, True)],
+)
+row(
+    "prod(Tensor self, *, dtype? dtype=None) -> Tensor",
+    "The product of all elements.",
+    prod_all,
+    PURE,
+    infer=rule(_sum_type, None, None, 1),
+    samples=[Sample(A((2, 3), d, 1, 3), loose=30) for d in ALL] + [Sample(A((0,))), Sample(A(())), Sample(A((4, 3), layout="t"), loose=30)],
+)
+row(
+    f"prod.dim_int(Tensor self, int dim, {_ANY}) -> Tensor",
+    "Products along a dimension.",
+    prod_dim,
+    PURE,
+    infer=rule(_sum_type, 1, 2, 3),
+    samples=[Sample(X, 1, loose=30), Sample(M, 0, True, loose=30), Sample(A((3, 0)), 1)],
+)
 
 
 @kernel
@@ -325,7 +369,14 @@ def count_all(self: Tensor, dim: Any) -> Tensor:
     return r.reduce(COUNT, self, mask, 0, INT64)
 
 
-row("count_nonzero(Tensor self, int? dim=None) -> Tensor", "How many elements are not zero.", count_all, PURE, infer=rule(_int_type, 1, None), samples=[Sample(A((3, 4), d, 0)) for d in ALL] + [Sample(X, 1)])
+row(
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    "How many elements are not zero.",
+    count_all,
+    PURE,
+    infer=rule(_int_type, 1, None),
+    samples=[Sample(A((3, 4), d, 0)) for d in ALL] + [Sample(X, 1)],
+)
 
 
 # ---- any and all ----------------------------------------------------------------------------------------------------
@@ -349,7 +400,14 @@ def _truth(name: str, loop: Any, doc: str) -> None:
     row(f"{name}(Tensor self) -> Tensor", f"{doc} of all elements.", everything, PURE, infer=rule(_truth_type, None, None), samples=samples)
     dims = [Sample(A((3, 4), "bool"), 1), Sample(A((2, 3, 4), "bool"), -1, True), Sample(A((3,)), 1, error=True), Sample(A((3, 0), "bool"), 1)]
     row(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", f"{doc} along a dimension.", one, PURE, infer=rule(_truth_type, 1, 2), samples=dims)
-    row(f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", f"{doc} along dimensions.", some, PURE, infer=rule(_truth_type, 1, 2), samples=[Sample(A((2, 3, 4), "bool"), (0, 2)), Sample(A((2, 3), "bool"), (0, 1), True)])
+    row(
+        f"{name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        f"{doc} along dimensions.",
+        some,
+        PURE,
+        infer=rule(_truth_type, 1, 2),
+        samples=[Sample(A((2, 3, 4), "bool"), (0, 2)), Sample(A((2, 3), "bool"), (0, 1), True)],
+    )
 
 
 @kernel
@@ -384,7 +442,11 @@ def extreme_places(table: ptr[LoopTable], self: Tensor, mask: i64, keepdim: i64)
 def _extreme(name: str, loop: Any, doc: str) -> None:
     @kernel
     def everything(self: Tensor) -> Tensor:
-        check(self.numel > 0, "RuntimeError", f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        check(
+            self.numel > 0,
+            "RuntimeError",
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+        )
         return r.reduce(loop, self, all_dims(self), 0, self.dtype)
 
     @kernel
@@ -412,12 +474,62 @@ def _extreme(name: str, loop: Any, doc: str) -> None:
         return extreme_places(loop, self, all_dims(self), i64(keepdim))
 
     special = [Sample(A((3, 4), special=True)), Sample(A((5, 20), "float64", special=True))]
-    row(f"{name}(Tensor self) -> Tensor", f"{doc} of all.", everything, PURE, infer=rule(_same_type, None, None), samples=[*reductions(name, ALL)[:4], *special, Sample(A((0,)), error=True), Sample(M), Sample(A((3000,))), Sample(A((3,), "bool"))])
-    dim_samples = [Sample(X, 1), Sample(X, -1, True), Sample(M, 0), Sample(A((3, 40), "int64"), 1), Sample(A((40, 3), "int32"), 0), Sample(A((4, 5), special=True), 1), Sample(A(()), 0), Sample(A((3, 0)), 1, error=True), Sample(A((0, 3)), 1), Sample(A((3, 4), "bool"), 1)]
-    row(f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", f"{doc} along a dimension, and its place.", with_places, PURE, infer=lambda types, constants: pair_rule(types, constants, 1, 2), samples=dim_samples)
-    row(f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", f"{doc} along dimensions.", dims, PURE, infer=rule(_same_type, 1, 2), samples=[*along(), Sample(X), Sample(A((3, 0)), 1, error=True), Sample(A((5000, 4), "float64"), 0)])
-    arg = [Sample(X), Sample(X, 1), Sample(X, -1, True), Sample(M, 0), Sample(M), Sample(A((4, 5), special=True), 1), Sample(A((3, 4), "int64"), 0), Sample(A((0,)), error=True), Sample(A(())), Sample(A((3, 5000)), 1)]
-    row(f"arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", f"The place of the {doc.lower().removeprefix('the ')}.", place, PURE, infer=rule(_int_type, 1, 2), samples=arg)
+    row(
+        f"{name}(Tensor self) -> Tensor",
+        f"{doc} of all.",
+        everything,
+        PURE,
+        infer=rule(_same_type, None, None),
+        samples=[*reductions(name, ALL)[:4], *special, Sample(A((0,)), error=True), Sample(M), Sample(A((3000,))), Sample(A((3,), "bool"))],
+    )
+    dim_samples = [
+        Sample(X, 1),
+        Sample(X, -1, True),
+        Sample(M, 0),
+        Sample(A((3, 40), "int64"), 1),
+        Sample(A((40, 3), "int32"), 0),
+        Sample(A((4, 5), special=True), 1),
+        Sample(A(()), 0),
+        Sample(A((3, 0)), 1, error=True),
+        Sample(A((0, 3)), 1),
+        Sample(A((3, 4), "bool"), 1),
+    ]
+    row(
+        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        f"{doc} along a dimension, and its place.",
+        with_places,
+        PURE,
+        infer=lambda types, constants: pair_rule(types, constants, 1, 2),
+        samples=dim_samples,
+    )
+    row(
+        f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
+        f"{doc} along dimensions.",
+        dims,
+        PURE,
+        infer=rule(_same_type, 1, 2),
+        samples=[*along(), Sample(X), Sample(A((3, 0)), 1, error=True), Sample(A((5000, 4), "float64"), 0)],
+    )
+    arg = [
+        Sample(X),
+        Sample(X, 1),
+        Sample(X, -1, True),
+        Sample(M, 0),
+        Sample(M),
+        Sample(A((4, 5), special=True), 1),
+        Sample(A((3, 4), "int64"), 0),
+        Sample(A((0,)), error=True),
+        Sample(A(())),
+        Sample(A((3, 5000)), 1),
+    ]
+    row(
+        f"arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        f"The place of the {doc.lower().removeprefix('the ')}.",
+        place,
+        PURE,
+        infer=rule(_int_type, 1, 2),
+        samples=arg,
+    )
 
 
 _extreme("max", MAX, "The largest element")
@@ -429,7 +541,14 @@ def _extreme_of_two(name: str, loop: Any, doc: str) -> None:
     def native(self: Tensor, other: Tensor) -> Tensor:
         return loops.binary(loop, SAME, self, other)
 
-    row(f"{name}.other(Tensor self, Tensor other) -> Tensor", doc, native, PURE, infer=rules.pointwise(), samples=[Sample(A((3, 4)), A((4,), seed=1)), Sample(A((2,), "int64"), A((2,)))])
+    row(
+        f"{name}.other(Tensor self, Tensor other) -> Tensor",
+        doc,
+        native,
+        PURE,
+        infer=rules.pointwise(),
+        samples=[Sample(A((3, 4)), A((4,), seed=1)), Sample(A((2,), "int64"), A((2,)))],
+    )
 
 
 _extreme_of_two("max", point.MAXIMUM, "The larger of both.")
@@ -451,7 +570,14 @@ def _twice(types: Any, constants: Any) -> Any:
     return rule(_same_type, 1, 2)(types, constants) * 2
 
 
-row("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", "The smallest and the largest element.", aminmax_native, PURE, infer=_twice, samples=[Sample(X), Sample(X, dim=1)])
+row(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    "The smallest and the largest element.",
+    aminmax_native,
+    PURE,
+    infer=_twice,
+    samples=[Sample(X), Sample(X, dim=1)],
+)
 
 
 # ---- variance and norm ----------------------------------------------------------------------------------------------
@@ -513,10 +639,38 @@ def _spread(name: str, rooted: bool, doc: str) -> None:
     def twice(types: Any, constants: Any) -> Any:
         return rule(_same_type, 1, 3)(types, constants) * 2
 
-    row(f"{name}(Tensor self, bool unbiased=True) -> Tensor", f"{doc} of all elements.", everything, PURE, infer=rule(_same_type, None, None), samples=[Sample(X, loose=30), Sample(M, False, loose=30), Sample(A((1,))), Sample(A((3,), "int64"), error=True)])
-    row(f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", f"{doc} along dimensions.", dims, PURE, infer=rule(_same_type, 1, 3), samples=[Sample(X, 1, loose=30), Sample(X, (0, 2), False, True, loose=30), Sample(A((300, 5)), 0, loose=30)])
-    row(f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor", f"{doc} along dimensions.", corrected, PURE, infer=rule(_same_type, 1, 3), samples=[Sample(X, 1, correction=0, loose=30), Sample(X, correction=2, loose=30), Sample(X, -1, correction=1, keepdim=True, loose=30)])
-    row(f"{name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)", f"{doc} and the mean.", with_mean, PURE, infer=twice, samples=[Sample(X, 1, correction=0, loose=30)])
+    row(
+        f"{name}(Tensor self, bool unbiased=True) -> Tensor",
+        f"{doc} of all elements.",
+        everything,
+        PURE,
+        infer=rule(_same_type, None, None),
+        samples=[Sample(X, loose=30), Sample(M, False, loose=30), Sample(A((1,))), Sample(A((3,), "int64"), error=True)],
+    )
+    row(
+        f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
+        f"{doc} along dimensions.",
+        dims,
+        PURE,
+        infer=rule(_same_type, 1, 3),
+        samples=[Sample(X, 1, loose=30), Sample(X, (0, 2), False, True, loose=30), Sample(A((300, 5)), 0, loose=30)],
+    )
+    row(
+        f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+        f"{doc} along dimensions.",
+        corrected,
+        PURE,
+        infer=rule(_same_type, 1, 3),
+        samples=[Sample(X, 1, correction=0, loose=30), Sample(X, correction=2, loose=30), Sample(X, -1, correction=1, keepdim=True, loose=30)],
+    )
+    row(
+        f"{name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
+        f"{doc} and the mean.",
+        with_mean,
+        PURE,
+        infer=twice,
+        samples=[Sample(X, 1, correction=0, loose=30)],
+    )
 
 
 _spread("var", False, "The variance")
@@ -526,7 +680,9 @@ _spread("std", True, "The standard deviation")
 @kernel(extern=True)
 def norm_in(self: Tensor, p: f64, mask: i64, keepdim: i64, dtype: i64) -> Tensor:
     """The p-norm along dimensions."""
-    check(is_float(dtype) == 1, "RuntimeError", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", text(loops.dtype_text(dtype)))
+    check(
+        is_float(dtype) == 1, "RuntimeError", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", text(loops.dtype_text(dtype))
+    )
     x = in_dtype(self, dtype)
     if p == 2.0:
         made = root(r.reduce(SQUARES, x, mask, keepdim, dtype))
@@ -590,9 +746,31 @@ def vector_norm(self: Tensor, ord: Any, dim: Any, keepdim: b1, dtype: Any) -> Te
 
 
 _NORMS = [Sample(X, p, loose=30) for p in (2, 1, 0, 3, INFINITY, -INFINITY, 0.5)]
-row("norm.Scalar(Tensor self, Scalar? p=2) -> Tensor", "The p-norm of all elements.", norm_all, PURE, infer=rule(_same_type, None, None), samples=[*_NORMS, Sample(M, loose=30)])
-row("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", "p-norms along dimensions.", norm_dims, PURE, infer=rule(_same_type, 2, 3), samples=[Sample(X, 2, 1, loose=30), Sample(X, 1, [0, 1], True, loose=30)])
-row("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", "p-norms along dimensions.", vector_norm, PURE, infer=rule(_same_type, 2, 3, 4), samples=[Sample(X, 2, 1, loose=30), Sample(X, 3.0, loose=30)], variants=("function",))
+row(
+    "norm.Scalar(Tensor self, Scalar? p=2) -> Tensor",
+    "The p-norm of all elements.",
+    norm_all,
+    PURE,
+    infer=rule(_same_type, None, None),
+    samples=[*_NORMS, Sample(M, loose=30)],
+)
+row(
+    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+    "p-norms along dimensions.",
+    norm_dims,
+    PURE,
+    infer=rule(_same_type, 2, 3),
+    samples=[Sample(X, 2, 1, loose=30), Sample(X, 1, [0, 1], True, loose=30)],
+)
+row(
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+    "p-norms along dimensions.",
+    vector_norm,
+    PURE,
+    infer=rule(_same_type, 2, 3, 4),
+    samples=[Sample(X, 2, 1, loose=30), Sample(X, 3.0, loose=30)],
+    variants=("function",),
+)
 
 
 # ---- running totals -------------------------------------------------------------------------------------------------
@@ -614,7 +792,22 @@ def _running(name: str, loop: Any, doc: str) -> None:
         first = types[0]
         return [TensorType(rules.dtype_of(constants[2], _sum_type(first.dtype)), first.rank)]
 
-    row(f"{name}(Tensor self, int dim, *, dtype? dtype=None) -> Tensor", doc, native, PURE, infer=infer, samples=[Sample(A((3, 4), d, 0, 3), 1, loose=10) for d in ALL] + [Sample(X, 0, loose=10), Sample(M, 0, loose=10), Sample(A(()), 0), Sample(A((0, 3)), 0), Sample(X, 3, error=True), Sample(A((3,), "int32"), 0, dtype=D("float64"))])
+    row(
+        f"{name}(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",
+        doc,
+        native,
+        PURE,
+        infer=infer,
+        samples=[Sample(A((3, 4), d, 0, 3), 1, loose=10) for d in ALL]
+        + [
+            Sample(X, 0, loose=10),
+            Sample(M, 0, loose=10),
+            Sample(A(()), 0),
+            Sample(A((0, 3)), 0),
+            Sample(X, 3, error=True),
+            Sample(A((3,), "int32"), 0, dtype=D("float64")),
+        ],
+    )
 
 
 _running("cumsum", CUMSUM, "Running sums.")

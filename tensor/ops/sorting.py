@@ -17,8 +17,8 @@ from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.kernels.tensors import empty, release, retain
 from jitlang.tensor.kernels.views import wrapped_dim
 from jitlang.tensor.layout import BOOL, INT64, TensorImpl
-from jitlang.tensor.ops import reductions, rules
 from jitlang.tensor.ops import pointwise as point
+from jitlang.tensor.ops import reductions, rules
 from jitlang.tensor.ops.families import row
 from jitlang.tensor.ops.samples import ALL, A, Sample
 from jitlang.tensor.promotion import RESULT_BOOL, SAME, is_float, promote
@@ -179,16 +179,90 @@ def unique(self: Tensor) -> Tensor:
     return made
 
 
-_SORTS = [Sample(V), Sample(X, 1), Sample(X, 0), Sample(M, -1, True), Sample(A((4, 5), special=True), 1), Sample(A((4, 5), special=True), 1, True), Sample(A(())), Sample(A((0, 3))), Sample(X, 2, error=True), Sample(A((100,), high=1e6))]
-row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", "Sorted along a dimension, and where each element stood.", sort_native, PURE, infer=_pair, samples=_SORTS)
-row("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", "Sorted along a dimension, and where each element stood; equal ones in order.", sort_stable, PURE, infer=_pair, samples=[Sample(A((3, 40), d, 0, 5), stable=True) for d in ALL] + [Sample(A((70,), "int64"), stable=True, descending=True)])
-row("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", "The places of the elements in sorted order.", argsort_native, PURE, infer=_places, samples=[Sample(V), Sample(X, 0, True)])
-row("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", "The places of the elements in sorted order; equal ones in order.", argsort_stable, PURE, infer=_places, samples=[Sample(A((70,), "int64", 0, 5), stable=True)])
-row("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", "The k largest (or smallest) elements along a dimension.", topk_native, PURE, infer=_pair, samples=[Sample(V, 3), Sample(X, 2, 0), Sample(X, 2, 1, False), Sample(V, 21, error=True), Sample(A(()), 1), Sample(M, 2)])
-row("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", "The k-th smallest element along a dimension.", kth_native, PURE, infer=lambda types, constants: reductions.pair_rule(types, constants, 2, 3), samples=[Sample(V, 3), Sample(X, 2, 0, True), Sample(V, 0, error=True)])
-row("median(Tensor self) -> Tensor", "The lower median of all elements.", median_all, PURE, infer=lambda types, _: [TensorType(types[0].dtype, 0)], samples=[Sample(V), Sample(X), Sample(A((4,), "int64"))])
-row("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "The lower median along a dimension.", median_dim, PURE, infer=lambda types, constants: reductions.pair_rule(types, constants, 1, 2), samples=[Sample(X, 1), Sample(X, 0, True)])
-row("unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> Tensor", "The distinct elements, sorted.", unique_native, PURE, infer=lambda types, _: [TensorType(types[0].dtype, 1)], samples=[Sample(A((30,), "int64", 0, 5)), Sample(X), Sample(A((0,))), Sample(A((9,), "bool"))])
+_SORTS = [
+    Sample(V),
+    Sample(X, 1),
+    Sample(X, 0),
+    Sample(M, -1, True),
+    Sample(A((4, 5), special=True), 1),
+    Sample(A((4, 5), special=True), 1, True),
+    Sample(A(())),
+    Sample(A((0, 3))),
+    Sample(X, 2, error=True),
+    Sample(A((100,), high=1e6)),
+]
+row(
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    "Sorted along a dimension, and where each element stood.",
+    sort_native,
+    PURE,
+    infer=_pair,
+    samples=_SORTS,
+)
+row(
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    "Sorted along a dimension, and where each element stood; equal ones in order.",
+    sort_stable,
+    PURE,
+    infer=_pair,
+    samples=[Sample(A((3, 40), d, 0, 5), stable=True) for d in ALL] + [Sample(A((70,), "int64"), stable=True, descending=True)],
+)
+row(
+    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    "The places of the elements in sorted order.",
+    argsort_native,
+    PURE,
+    infer=_places,
+    samples=[Sample(V), Sample(X, 0, True)],
+)
+row(
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+    "The places of the elements in sorted order; equal ones in order.",
+    argsort_stable,
+    PURE,
+    infer=_places,
+    samples=[Sample(A((70,), "int64", 0, 5), stable=True)],
+)
+row(
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    "The k largest (or smallest) elements along a dimension.",
+    topk_native,
+    PURE,
+    infer=_pair,
+    samples=[Sample(V, 3), Sample(X, 2, 0), Sample(X, 2, 1, False), Sample(V, 21, error=True), Sample(A(()), 1), Sample(M, 2)],
+)
+row(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "The k-th smallest element along a dimension.",
+    kth_native,
+    PURE,
+    infer=lambda types, constants: reductions.pair_rule(types, constants, 2, 3),
+    samples=[Sample(V, 3), Sample(X, 2, 0, True), Sample(V, 0, error=True)],
+)
+row(
+    "median(Tensor self) -> Tensor",
+    "The lower median of all elements.",
+    median_all,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, 0)],
+    samples=[Sample(V), Sample(X), Sample(A((4,), "int64"))],
+)
+row(
+    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    "The lower median along a dimension.",
+    median_dim,
+    PURE,
+    infer=lambda types, constants: reductions.pair_rule(types, constants, 1, 2),
+    samples=[Sample(X, 1), Sample(X, 0, True)],
+)
+row(
+    "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> Tensor",
+    "The distinct elements, sorted.",
+    unique_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[0].dtype, 1)],
+    samples=[Sample(A((30,), "int64", 0, 5)), Sample(X), Sample(A((0,))), Sample(A((9,), "bool"))],
+)
 
 
 # ---- searching ----------------------------------------------------------------------------------------------------
@@ -226,8 +300,24 @@ def bucketize_native(self: Tensor, boundaries: Tensor, out_int32: b1, right: b1)
 
 
 _LINE = A((1,), low=1, high=1)
-row("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False) -> Tensor", "Where numbers belong in sorted lines.", searchsorted_native, PURE, infer=lambda types, _: [TensorType(INT64_TYPE, types[1].rank)], samples=[Sample(_LINE, A((3, 4))), Sample(_LINE, A((3,)), right=True), Sample(_LINE, A((3,), "float64"))], variants=("function",))
-row("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", "Which bucket numbers fall into.", bucketize_native, PURE, infer=_places, samples=[Sample(A((3, 4)), _LINE)], variants=("function",))
+row(
+    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False) -> Tensor",
+    "Where numbers belong in sorted lines.",
+    searchsorted_native,
+    PURE,
+    infer=lambda types, _: [TensorType(INT64_TYPE, types[1].rank)],
+    samples=[Sample(_LINE, A((3, 4))), Sample(_LINE, A((3,)), right=True), Sample(_LINE, A((3,), "float64"))],
+    variants=("function",),
+)
+row(
+    "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    "Which bucket numbers fall into.",
+    bucketize_native,
+    PURE,
+    infer=_places,
+    samples=[Sample(A((3, 4)), _LINE)],
+    variants=("function",),
+)
 
 
 # ---- whole tensors --------------------------------------------------------------------------------------------------
@@ -246,7 +336,13 @@ def truth(t: Tensor) -> b1:
 @kernel
 def equal_native(self: Tensor, other: Tensor) -> b1:
     """Whether shapes and all elements are equal."""
-    check(self.dtype == other.dtype, "RuntimeError", "Expected object of data type {} but got data type {} for argument #2 'other' in call to equal", text(loops.dtype_text(self.dtype)), text(loops.dtype_text(other.dtype)))
+    check(
+        self.dtype == other.dtype,
+        "RuntimeError",
+        "Expected object of data type {} but got data type {} for argument #2 'other' in call to equal",
+        text(loops.dtype_text(self.dtype)),
+        text(loops.dtype_text(other.dtype)),
+    )
     if not same_shape(self, other):
         return False
     return truth(loops.binary(point.EQ, RESULT_BOOL, self, other))
@@ -305,10 +401,38 @@ def allclose_native(self: Tensor, other: Tensor, rtol: f64, atol: f64, equal_nan
     return truth(close(self, other, rtol, atol, i64(equal_nan)))
 
 
-_CLOSE = [Sample(X, X), Sample(X, A((3, 5), seed=1)), Sample(A((4, 3), special=True), A((4, 3), special=True)), Sample(A((4, 3), special=True), A((4, 3), special=True), equal_nan=True), Sample(X, A((5,)), 0.5, 1.0), Sample(A((3,), "int64"), A((3,), "int64")), Sample(X, A((3, 5), "float64"), error=True), Sample(X, X, -1.0, error=True)]
-row("equal(Tensor self, Tensor other) -> bool", "Whether shapes and all elements are equal.", equal_native, PURE, samples=[Sample(X, X), Sample(X, A((3, 5), seed=1)), Sample(X, V), Sample(A((0,)), A((0,))), Sample(M, M)])
-row("isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", "Whether elements are close.", isclose_native, PURE, infer=rules.pointwise(RESULT_BOOL, 2), samples=_CLOSE)
-row("allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", "Whether all elements are close.", allclose_native, PURE, samples=_CLOSE)
+_CLOSE = [
+    Sample(X, X),
+    Sample(X, A((3, 5), seed=1)),
+    Sample(A((4, 3), special=True), A((4, 3), special=True)),
+    Sample(A((4, 3), special=True), A((4, 3), special=True), equal_nan=True),
+    Sample(X, A((5,)), 0.5, 1.0),
+    Sample(A((3,), "int64"), A((3,), "int64")),
+    Sample(X, A((3, 5), "float64"), error=True),
+    Sample(X, X, -1.0, error=True),
+]
+row(
+    "equal(Tensor self, Tensor other) -> bool",
+    "Whether shapes and all elements are equal.",
+    equal_native,
+    PURE,
+    samples=[Sample(X, X), Sample(X, A((3, 5), seed=1)), Sample(X, V), Sample(A((0,)), A((0,))), Sample(M, M)],
+)
+row(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+    "Whether elements are close.",
+    isclose_native,
+    PURE,
+    infer=rules.pointwise(RESULT_BOOL, 2),
+    samples=_CLOSE,
+)
+row(
+    "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+    "Whether all elements are close.",
+    allclose_native,
+    PURE,
+    samples=_CLOSE,
+)
 
 
 @kernel
@@ -345,7 +469,15 @@ def make_false(like: Tensor) -> Tensor:
     return t
 
 
-row("isin.Tensor_Tensor(Tensor elements, Tensor test_elements) -> Tensor", "Which elements occur in another tensor.", isin_native, PURE, infer=rules.in_dtype(dtype_coded(BOOL)), samples=[Sample(A((3, 4), "int64"), A((3,), "int64")), Sample(X, X), Sample(A((3,), "int64"), A((0,), "int64"))], variants=("function",))
+row(
+    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements) -> Tensor",
+    "Which elements occur in another tensor.",
+    isin_native,
+    PURE,
+    infer=rules.in_dtype(dtype_coded(BOOL)),
+    samples=[Sample(A((3, 4), "int64"), A((3,), "int64")), Sample(X, X), Sample(A((3,), "int64"), A((0,), "int64"))],
+    variants=("function",),
+)
 
 
 @kernel(extern=True)
@@ -378,4 +510,17 @@ def bincount_native(self: Tensor, weights: Any, minlength: i64) -> Tensor:
     return bincount(self, minlength)
 
 
-row("bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor", "How often each number occurs.", bincount_native, PURE, infer=lambda _t, _c: [TensorType(INT64_TYPE, 1)], samples=[Sample(A((20,), "int64", 0, 5)), Sample(A((3,), "int64", 0, 2), minlength=6), Sample(A((0,), "int64")), Sample(A((3,), "int64", -3, -1), error=True), Sample(X, error=True)])
+row(
+    "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+    "How often each number occurs.",
+    bincount_native,
+    PURE,
+    infer=lambda _t, _c: [TensorType(INT64_TYPE, 1)],
+    samples=[
+        Sample(A((20,), "int64", 0, 5)),
+        Sample(A((3,), "int64", 0, 2), minlength=6),
+        Sample(A((0,), "int64")),
+        Sample(A((3,), "int64", -3, -1), error=True),
+        Sample(X, error=True),
+    ],
+)

@@ -103,15 +103,71 @@ def unfold_native(self: Tensor, dimension: i64, size: i64, step: i64) -> Tensor:
 
 _fewer = with_rank(lambda n: n - 1)
 _more = with_rank(lambda n: n + 1)
-view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", "One element of a dimension, which goes away.", select_native, _fewer, [Sample(X, 1, 2), Sample(M, -1, -1), Sample(X, 0, 2, error=True), Sample(NONE, 0, 0, error=True), Sample(X, 3, 0, error=True)])
-view("slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", "A range of a dimension.", slice_native, same, [Sample(X, 1, 0, 2), Sample(X, 2, -3, -1), Sample(X, 2, 0, 10, 2), Sample(V, 0, 4, 2), Sample(V, 0, 5, None, 3), Sample(V, 0, None, None, 0, error=True)], extra={"oracle": lambda t, *a: __import__("torch").ops.aten.slice.Tensor(t, *a)})
-view("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)", "Some elements of a dimension.", narrow_native, same, [Sample(X, 2, 1, 2), Sample(X, -1, -3, 2), Sample(X, 2, 3, 2, error=True), Sample(X, 0, 0, 0), Sample(X, 0, 5, 1, error=True)])
-view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", "A new dimension of size 1.", unsqueeze_native, _more, [Sample(X, 1), Sample(M, -1), Sample(NONE, 0), Sample(X, 4, error=True), Sample(E, 0)])
-view("squeeze(Tensor(a) self) -> Tensor(a)", "Without the dimensions of size 1.", squeeze_all, same_dtype, [Sample(A((1, 3, 1))), Sample(X), Sample(A((1, 1))), Sample(NONE)])
-view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", "Without one dimension, if its size is 1.", squeeze_dim, same_dtype, [Sample(A((1, 3, 1)), 0), Sample(X, 1), Sample(NONE, 0), Sample(X, 3, error=True)])
-view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", "Without those of some dimensions whose size is 1.", squeeze_dims, same_dtype, [Sample(A((1, 3, 1)), (0, 2)), Sample(A((1, 3, 1)), (0, 1)), Sample(A((1, 3)), (0, 0), error=True)])
-view("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", "The diagonal of two dimensions.", diagonal_native, _fewer, [Sample(X), Sample(X, 1), Sample(X, -1, 1, 2), Sample(M, 5), Sample(V, error=True), Sample(X, 0, 1, 1, error=True)])
-view("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", "Windows of a dimension.", unfold_native, _more, [Sample(V, 0, 3, 1), Sample(X, 2, 2, 2), Sample(V, 0, 7, 1, error=True), Sample(V, 0, 2, 0, error=True)], **_METHOD)
+view(
+    "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+    "One element of a dimension, which goes away.",
+    select_native,
+    _fewer,
+    [Sample(X, 1, 2), Sample(M, -1, -1), Sample(X, 0, 2, error=True), Sample(NONE, 0, 0, error=True), Sample(X, 3, 0, error=True)],
+)
+view(
+    "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
+    "A range of a dimension.",
+    slice_native,
+    same,
+    [Sample(X, 1, 0, 2), Sample(X, 2, -3, -1), Sample(X, 2, 0, 10, 2), Sample(V, 0, 4, 2), Sample(V, 0, 5, None, 3), Sample(V, 0, None, None, 0, error=True)],
+    extra={"oracle": "ops.aten.slice.Tensor"},
+)
+view(
+    "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
+    "Some elements of a dimension.",
+    narrow_native,
+    same,
+    [Sample(X, 2, 1, 2), Sample(X, -1, -3, 2), Sample(X, 2, 3, 2, error=True), Sample(X, 0, 0, 0), Sample(X, 0, 5, 1, error=True)],
+)
+view(
+    "unsqueeze(Tensor(a) self, int dim) -> Tensor(a)",
+    "A new dimension of size 1.",
+    unsqueeze_native,
+    _more,
+    [Sample(X, 1), Sample(M, -1), Sample(NONE, 0), Sample(X, 4, error=True), Sample(E, 0)],
+)
+view(
+    "squeeze(Tensor(a) self) -> Tensor(a)",
+    "Without the dimensions of size 1.",
+    squeeze_all,
+    same_dtype,
+    [Sample(A((1, 3, 1))), Sample(X), Sample(A((1, 1))), Sample(NONE)],
+)
+view(
+    "squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)",
+    "Without one dimension, if its size is 1.",
+    squeeze_dim,
+    same_dtype,
+    [Sample(A((1, 3, 1)), 0), Sample(X, 1), Sample(NONE, 0), Sample(X, 3, error=True)],
+)
+view(
+    "squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)",
+    "Without those of some dimensions whose size is 1.",
+    squeeze_dims,
+    same_dtype,
+    [Sample(A((1, 3, 1)), (0, 2)), Sample(A((1, 3, 1)), (0, 1)), Sample(A((1, 3)), (0, 0), error=True)],
+)
+view(
+    "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
+    "The diagonal of two dimensions.",
+    diagonal_native,
+    _fewer,
+    [Sample(X), Sample(X, 1), Sample(X, -1, 1, 2), Sample(M, 5), Sample(V, error=True), Sample(X, 0, 1, 1, error=True)],
+)
+view(
+    "unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)",
+    "Windows of a dimension.",
+    unfold_native,
+    _more,
+    [Sample(V, 0, 3, 1), Sample(X, 2, 2, 2), Sample(V, 0, 7, 1, error=True), Sample(V, 0, 2, 0, error=True)],
+    **_METHOD,
+)
 
 
 # ---- several dimensions ---------------------------------------------------------------------------------------------
@@ -260,24 +316,137 @@ def _as_other(types: Any, _: Any) -> Any:
 
 
 _vector = with_rank(lambda _: 1)
-view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", "Two dimensions swapped.", transpose_native, same, [Sample(X, 0, 2), Sample(X, -1, 1), Sample(NONE, 0, -1), Sample(X, 0, 3, error=True)])
+view(
+    "transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+    "Two dimensions swapped.",
+    transpose_native,
+    same,
+    [Sample(X, 0, 2), Sample(X, -1, 1), Sample(NONE, 0, -1), Sample(X, 0, 3, error=True)],
+)
 view("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", "Two dimensions swapped.", transpose_native, same, [Sample(X, 0, 2)])
 view("t(Tensor(a) self) -> Tensor(a)", "A matrix transposed.", t_native, same, [Sample(M), Sample(A((2, 3))), Sample(V), Sample(X, error=True)])
-view("numpy_T(Tensor(a) self) -> Tensor(a)", "All dimensions in reverse order.", reverse_native, same, [Sample(A((2, 3)))], **_METHOD, extra={"oracle": lambda t: t.T})
+view(
+    "numpy_T(Tensor(a) self) -> Tensor(a)",
+    "All dimensions in reverse order.",
+    reverse_native,
+    same,
+    [Sample(A((2, 3)))],
+    **_METHOD,
+    extra={"oracle": lambda t: t.T},
+)
 view("mT(Tensor(a) self) -> Tensor(a)", "The last two dimensions swapped.", matrix_transpose, same, [Sample(X)], **_METHOD, extra={"oracle": lambda t: t.mT})
-view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", "The dimensions in another order.", permute_native, same, [Sample(X, [2, 0, 1]), Sample(X, [-1, 0, 1]), Sample(X, [0, 0, 1], error=True), Sample(X, [0, 1], error=True), Sample(X, [0, 1, 5], error=True), Sample(NONE, [])])
-view("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "One dimension moved to another place.", movedim_native, same, [Sample(X, 0, 2), Sample(X, 2, 0), Sample(X, -1, 1), Sample(X, 1, 1)])
-view("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", "Dimensions of size 1 repeated without copying.", expand_native, _listed(1), [Sample(A((3, 1)), [3, 4]), Sample(A((3, 1)), [2, -1, 4]), Sample(NONE, [2, 3]), Sample(V, [2, 5], error=True), Sample(X, [3], error=True), Sample(A((3, 1)), [-1, 4])], **_METHOD)
-view("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", "Dimensions of size 1 repeated without copying.", broadcast_to_native, _listed(1), [Sample(A((3, 1)), [2, 3, 4])])
-view("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", "Expanded to the shape of another.", expand_as_native, _as_other, [Sample(A((3, 1)), A((2, 3, 4)))], **_METHOD)
-view("view(Tensor(a) self, int[] size) -> Tensor(a)", "Other sizes without copying.", view_native, _listed(1), [Sample(X, [6, 4]), Sample(X, [-1]), Sample(X, [2, -1, 2]), Sample(A((4, 3), layout="t"), [12], error=True), Sample(X, [5, -1], error=True), Sample(X, [7], error=True), Sample(A((0, 3)), [3, 0]), Sample(A((0, 3)), [-1, 0], error=True), Sample(X, [-1, -1], error=True), Sample(NONE, [1, 1]), Sample(A((1,)), []), Sample(A((2, 3, 4), layout="e"), [2, 12])], **_METHOD)
-view("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "The shape of another, without copying.", view_as_native, _as_other, [Sample(V, A((2, 3)))], **_METHOD)
-view("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", "Other sizes, copying if need be.", reshape_native, _listed(1), [Sample(X, [6, 4]), Sample(M, [12]), Sample(M, [3, 2, 2]), Sample(M, [-1, 2]), Sample(X, [7], error=True), Sample(NONE, [1])])
-view("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", "The shape of another, copying if need be.", reshape_as_native, _as_other, [Sample(M, A((3, 4)))], **_METHOD)
-view("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", "Some dimensions as one.", flatten_native, same_dtype, [Sample(X), Sample(X, 1), Sample(X, 0, 1), Sample(M), Sample(NONE), Sample(X, 2, 1, error=True), Sample(V)])
+view(
+    "permute(Tensor(a) self, int[] dims) -> Tensor(a)",
+    "The dimensions in another order.",
+    permute_native,
+    same,
+    [
+        Sample(X, [2, 0, 1]),
+        Sample(X, [-1, 0, 1]),
+        Sample(X, [0, 0, 1], error=True),
+        Sample(X, [0, 1], error=True),
+        Sample(X, [0, 1, 5], error=True),
+        Sample(NONE, []),
+    ],
+)
+view(
+    "movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)",
+    "One dimension moved to another place.",
+    movedim_native,
+    same,
+    [Sample(X, 0, 2), Sample(X, 2, 0), Sample(X, -1, 1), Sample(X, 1, 1)],
+)
+view(
+    "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+    "Dimensions of size 1 repeated without copying.",
+    expand_native,
+    _listed(1),
+    [
+        Sample(A((3, 1)), [3, 4]),
+        Sample(A((3, 1)), [2, -1, 4]),
+        Sample(NONE, [2, 3]),
+        Sample(V, [2, 5], error=True),
+        Sample(X, [3], error=True),
+        Sample(A((3, 1)), [-1, 4]),
+    ],
+    **_METHOD,
+)
+view(
+    "broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)",
+    "Dimensions of size 1 repeated without copying.",
+    broadcast_to_native,
+    _listed(1),
+    [Sample(A((3, 1)), [2, 3, 4])],
+)
+view(
+    "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    "Expanded to the shape of another.",
+    expand_as_native,
+    _as_other,
+    [Sample(A((3, 1)), A((2, 3, 4)))],
+    **_METHOD,
+)
+view(
+    "view(Tensor(a) self, int[] size) -> Tensor(a)",
+    "Other sizes without copying.",
+    view_native,
+    _listed(1),
+    [
+        Sample(X, [6, 4]),
+        Sample(X, [-1]),
+        Sample(X, [2, -1, 2]),
+        Sample(A((4, 3), layout="t"), [12], error=True),
+        Sample(X, [5, -1], error=True),
+        Sample(X, [7], error=True),
+        Sample(A((0, 3)), [3, 0]),
+        Sample(A((0, 3)), [-1, 0], error=True),
+        Sample(X, [-1, -1], error=True),
+        Sample(NONE, [1, 1]),
+        Sample(A((1,)), []),
+        Sample(A((2, 3, 4), layout="e"), [2, 12]),
+    ],
+    **_METHOD,
+)
+view(
+    "view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "The shape of another, without copying.", view_as_native, _as_other, [Sample(V, A((2, 3)))], **_METHOD
+)
+view(
+    "reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
+    "Other sizes, copying if need be.",
+    reshape_native,
+    _listed(1),
+    [Sample(X, [6, 4]), Sample(M, [12]), Sample(M, [3, 2, 2]), Sample(M, [-1, 2]), Sample(X, [7], error=True), Sample(NONE, [1])],
+)
+view(
+    "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    "The shape of another, copying if need be.",
+    reshape_as_native,
+    _as_other,
+    [Sample(M, A((3, 4)))],
+    **_METHOD,
+)
+view(
+    "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+    "Some dimensions as one.",
+    flatten_native,
+    same_dtype,
+    [Sample(X), Sample(X, 1), Sample(X, 0, 1), Sample(M), Sample(NONE), Sample(X, 2, 1, error=True), Sample(V)],
+)
 view("ravel(Tensor(a) self) -> Tensor(a)", "All elements in one dimension.", ravel_native, _vector, [Sample(X), Sample(M), Sample(NONE), Sample(V)])
-view("unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)", "One dimension as several.", unflatten_native, same_dtype, [Sample(A((2, 6)), 1, [2, 3]), Sample(A((2, 6)), -1, [-1, 2]), Sample(A((2, 6)), 1, [4, 2], error=True)])
-view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", "Any sizes and strides over the same memory.", as_strided_native, _listed(1), [Sample(X, [2, 2], [1, 2]), Sample(X, [3, 4], [4, 1], 12), Sample(X, [3], [10], 5, error=True), Sample(X, [2], [-1], error=True)])
+view(
+    "unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)",
+    "One dimension as several.",
+    unflatten_native,
+    same_dtype,
+    [Sample(A((2, 6)), 1, [2, 3]), Sample(A((2, 6)), -1, [-1, 2]), Sample(A((2, 6)), 1, [4, 2], error=True)],
+)
+view(
+    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+    "Any sizes and strides over the same memory.",
+    as_strided_native,
+    _listed(1),
+    [Sample(X, [2, 2], [1, 2]), Sample(X, [3, 4], [4, 1], 12), Sample(X, [3], [10], 5, error=True), Sample(X, [2], [-1], error=True)],
+)
 
 
 # ---- lists of views -------------------------------------------------------------------------------------------------
@@ -313,12 +482,48 @@ def tensor_split_native(self: Tensor, sections: i64, dim: i64) -> Ints:
     return views.tensor_split(self, sections, dim)
 
 
-view("unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]", "The elements of a dimension.", unbind_native, list_of_same_dtype, [Sample(X), Sample(X, -1), Sample(V), Sample(NONE, error=True)])
-view("split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]", "Parts of one size.", split_native, list_of_same_dtype, [Sample(V, 4), Sample(X, 2, 2), Sample(V, 10), Sample(V, 0, error=True), Sample(V, -1, error=True)])
-view("split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor(a)[]", "Parts of given sizes.", split_sizes_native, list_of_same_dtype, [Sample(V, [1, 2, 3]), Sample(X, [1, 3], 2), Sample(V, [1, 2], error=True), Sample(V, [8, -2], error=True)])
-view("split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]", "Parts of given sizes.", split_sizes_native, list_of_same_dtype, [Sample(V, [1, 2, 3])])
-view("chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor(a)[]", "A number of parts.", chunk_native, list_of_same_dtype, [Sample(V, 4), Sample(X, 2, -1), Sample(A((0, 2)), 3), Sample(V, 0, error=True)])
-view("tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor(a)[]", "A number of parts of nearly one size.", tensor_split_native, list_of_same_dtype, [Sample(V, 4), Sample(X, 3, 2), Sample(V, 0, error=True)])
+view(
+    "unbind.int(Tensor(a) self, int dim=0) -> Tensor(a)[]",
+    "The elements of a dimension.",
+    unbind_native,
+    list_of_same_dtype,
+    [Sample(X), Sample(X, -1), Sample(V), Sample(NONE, error=True)],
+)
+view(
+    "split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
+    "Parts of one size.",
+    split_native,
+    list_of_same_dtype,
+    [Sample(V, 4), Sample(X, 2, 2), Sample(V, 10), Sample(V, 0, error=True), Sample(V, -1, error=True)],
+)
+view(
+    "split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor(a)[]",
+    "Parts of given sizes.",
+    split_sizes_native,
+    list_of_same_dtype,
+    [Sample(V, [1, 2, 3]), Sample(X, [1, 3], 2), Sample(V, [1, 2], error=True), Sample(V, [8, -2], error=True)],
+)
+view(
+    "split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    "Parts of given sizes.",
+    split_sizes_native,
+    list_of_same_dtype,
+    [Sample(V, [1, 2, 3])],
+)
+view(
+    "chunk(Tensor(a) self, int chunks, int dim=0) -> Tensor(a)[]",
+    "A number of parts.",
+    chunk_native,
+    list_of_same_dtype,
+    [Sample(V, 4), Sample(X, 2, -1), Sample(A((0, 2)), 3), Sample(V, 0, error=True)],
+)
+view(
+    "tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor(a)[]",
+    "A number of parts of nearly one size.",
+    tensor_split_native,
+    list_of_same_dtype,
+    [Sample(V, 4), Sample(X, 3, 2), Sample(V, 0, error=True)],
+)
 
 
 # ---- the same elements ----------------------------------------------------------------------------------------------
@@ -358,13 +563,46 @@ def copy_native(self: Tensor, src: Tensor, non_blocking: b1) -> Tensor:
     return assign(self, src)
 
 
-view("alias(Tensor(a) self) -> Tensor(a)", "A second view of the same elements.", alias_native, same, [Sample(X)], **_METHOD, extra={"oracle": lambda t: t.view_as(t)})
+view(
+    "alias(Tensor(a) self) -> Tensor(a)",
+    "A second view of the same elements.",
+    alias_native,
+    same,
+    [Sample(X)],
+    **_METHOD,
+    extra={"oracle": lambda t: t.view_as(t)},
+)
 view("detach(Tensor(a) self) -> Tensor(a)", "The same elements outside of any record of gradients.", alias_native, same, [Sample(X)])
 view("positive(Tensor(a) self) -> Tensor(a)", "The tensor itself.", itself, same, [Sample(A((2, 3), d)) for d in ALL if d != "bool"])
-view("contiguous(Tensor(a) self) -> Tensor(a)", "Row by row without gaps, copying if need be.", contiguous_native, same, [Sample(X), Sample(M), Sample(E)], **_METHOD)
-row("clone(Tensor self) -> Tensor", "A copy.", clone_native, PURE, infer=same, samples=[Sample(A((2, 3), d)) for d in ALL] + [Sample(M), Sample(E), Sample(A((5,), layout="s"))])
-_COPIES = [Sample(A((3, 4)), A((4,), d, 0, seed=1)) for d in ALL] + [Sample(A((4, 3), "int64", layout="t"), A((4, 3))), Sample(V, A((5,)), error=True), Sample(A((4,)), A((3, 4)), error=True)]
-row("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", "Copies the elements of another tensor.", copy_native, infer=same, samples=_COPIES, **_METHOD)
+view(
+    "contiguous(Tensor(a) self) -> Tensor(a)",
+    "Row by row without gaps, copying if need be.",
+    contiguous_native,
+    same,
+    [Sample(X), Sample(M), Sample(E)],
+    **_METHOD,
+)
+row(
+    "clone(Tensor self) -> Tensor",
+    "A copy.",
+    clone_native,
+    PURE,
+    infer=same,
+    samples=[Sample(A((2, 3), d)) for d in ALL] + [Sample(M), Sample(E), Sample(A((5,), layout="s"))],
+)
+_COPIES = [Sample(A((3, 4)), A((4,), d, 0, seed=1)) for d in ALL] + [
+    Sample(A((4, 3), "int64", layout="t"), A((4, 3))),
+    Sample(V, A((5,)), error=True),
+    Sample(A((4,)), A((3, 4)), error=True),
+]
+row(
+    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    "Copies the elements of another tensor.",
+    copy_native,
+    infer=same,
+    samples=_COPIES,
+    **_METHOD,
+)
 
 
 # ---- dtypes -------------------------------------------------------------------------------------------------------
@@ -410,10 +648,42 @@ def type_as_native(self: Tensor, other: Tensor) -> Tensor:
 
 
 _CONVERSIONS = [Sample(A((2, 3), d, 0), D(e)) for d in ALL for e in ALL] + [Sample(M, D("float64")), Sample(E, D("int64")), Sample(X, D("float32"))]
-row("to.dtype(Tensor(a) self, dtype dtype, bool non_blocking=False, bool copy=False) -> Tensor(a)", "In a dtype.", to_dtype, PURE, infer=rules.converted(1), samples=_CONVERSIONS, **_METHOD)
-row("to.device(Tensor(a) self, device device, dtype? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(a)", "On a device.", to_device, PURE, infer=rules.converted(2), samples=[Sample(X, "cpu"), Sample(X, "cpu", D("float64")), Sample(X, "cpu", copy=True)], **_METHOD)
-row("to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False) -> Tensor(a)", "In the dtype of another.", to_other, PURE, infer=lambda types, _: [TensorType(types[1].dtype, types[0].rank)], samples=[Sample(X, A((1,), "int64"))], **_METHOD)
-row("type_as(Tensor(a) self, Tensor other) -> Tensor(a)", "In the dtype of another.", type_as_native, PURE, infer=lambda types, _: [TensorType(types[1].dtype, types[0].rank)], samples=[Sample(X, A((1,), "int64"))], **_METHOD)
+row(
+    "to.dtype(Tensor(a) self, dtype dtype, bool non_blocking=False, bool copy=False) -> Tensor(a)",
+    "In a dtype.",
+    to_dtype,
+    PURE,
+    infer=rules.converted(1),
+    samples=_CONVERSIONS,
+    **_METHOD,
+)
+row(
+    "to.device(Tensor(a) self, device device, dtype? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor(a)",
+    "On a device.",
+    to_device,
+    PURE,
+    infer=rules.converted(2),
+    samples=[Sample(X, "cpu"), Sample(X, "cpu", D("float64")), Sample(X, "cpu", copy=True)],
+    **_METHOD,
+)
+row(
+    "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False) -> Tensor(a)",
+    "In the dtype of another.",
+    to_other,
+    PURE,
+    infer=lambda types, _: [TensorType(types[1].dtype, types[0].rank)],
+    samples=[Sample(X, A((1,), "int64"))],
+    **_METHOD,
+)
+row(
+    "type_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    "In the dtype of another.",
+    type_as_native,
+    PURE,
+    infer=lambda types, _: [TensorType(types[1].dtype, types[0].rank)],
+    samples=[Sample(X, A((1,), "int64"))],
+    **_METHOD,
+)
 
 
 def _conversion(name: str, code: int) -> None:
@@ -422,7 +692,15 @@ def _conversion(name: str, code: int) -> None:
         return in_dtype(self, code, False)
 
     dtype = dtype_coded(code)
-    row(f"{name}(Tensor(a) self) -> Tensor(a)", f"As {dtype.name}.", native, PURE, infer=rules.in_dtype(dtype), samples=[Sample(A((2, 3), d, 0)) for d in ALL], **_METHOD)
+    row(
+        f"{name}(Tensor(a) self) -> Tensor(a)",
+        f"As {dtype.name}.",
+        native,
+        PURE,
+        infer=rules.in_dtype(dtype),
+        samples=[Sample(A((2, 3), d, 0)) for d in ALL],
+        **_METHOD,
+    )
 
 
 for _name, _code in (("float", FLOAT32), ("double", FLOAT64), ("long", INT64), ("int", INT32), ("bool", BOOL), ("byte", UINT8)):
@@ -582,14 +860,26 @@ def ask(text: str, doc: str, native: Any, samples: Any, **more: Any) -> None:
 
 
 ask("size(Tensor self) -> int[]", "The sizes.", size_list, [Sample(X), Sample(NONE)], **_METHOD)
-ask("size.int(Tensor self, int dim) -> int", "One size.", size_of_dim, [Sample(X, 1), Sample(X, -1), Sample(X, 3, error=True), Sample(NONE, 0, error=True)], **_METHOD)
+ask(
+    "size.int(Tensor self, int dim) -> int",
+    "One size.",
+    size_of_dim,
+    [Sample(X, 1), Sample(X, -1), Sample(X, 3, error=True), Sample(NONE, 0, error=True)],
+    **_METHOD,
+)
 ask("stride(Tensor self) -> int[]", "The strides.", stride_list, [Sample(X), Sample(M)], **_METHOD)
 ask("stride.int(Tensor self, int dim) -> int", "One stride.", stride_of_dim, [Sample(X, 1), Sample(X, 3, error=True)], **_METHOD)
 ask("numel(Tensor self) -> int", "The number of elements.", numel_native, [Sample(X), Sample(NONE), Sample(A((0, 3)))])
 ask("dim(Tensor self) -> int", "The number of dimensions.", dim_native, [Sample(X), Sample(NONE)], **_METHOD)
 ask("ndimension(Tensor self) -> int", "The number of dimensions.", dim_native, [Sample(X)], **_METHOD)
 ask("len(Tensor self) -> int", "The size of the first dimension.", len_native, [Sample(X), Sample(NONE, error=True)], variants=(), extra={"oracle": len})
-ask("is_contiguous(Tensor self) -> bool", "Whether elements stand row by row without gaps.", is_contiguous_native, [Sample(X), Sample(M), Sample(A((0, 3)))], **_METHOD)
+ask(
+    "is_contiguous(Tensor self) -> bool",
+    "Whether elements stand row by row without gaps.",
+    is_contiguous_native,
+    [Sample(X), Sample(M), Sample(A((0, 3)))],
+    **_METHOD,
+)
 ask("is_floating_point(Tensor self) -> bool", "Whether elements are floating-point numbers.", is_floating_point_native, [Sample(A((2,), d)) for d in ALL])
 ask("is_complex(Tensor self) -> bool", "Whether elements are complex numbers.", is_complex_native, [Sample(X)])
 ask("is_signed(Tensor self) -> bool", "Whether elements may be negative.", is_signed_native, [Sample(A((2,), d)) for d in ALL])
@@ -600,4 +890,11 @@ ask("is_same_size(Tensor self, Tensor other) -> bool", "Whether shapes are equal
 _ONE = [Sample(A((), d, 1)) for d in ALL] + [Sample(A((1, 1))), Sample(V, error=True)]
 ask("item_float(Tensor self) -> float", "The only element as a float.", item_float, _ONE, variants=(), extra={"oracle": float})
 ask("item_int(Tensor self) -> int", "The only element as an int.", item_int, _ONE, variants=(), extra={"oracle": int})
-ask("item_bool(Tensor self) -> bool", "Whether the only element is not zero.", item_bool, [*_ONE, Sample(A((0,)), error=True)], variants=(), extra={"oracle": bool})
+ask(
+    "item_bool(Tensor self) -> bool",
+    "Whether the only element is not zero.",
+    item_bool,
+    [*_ONE, Sample(A((0,)), error=True)],
+    variants=(),
+    extra={"oracle": bool},
+)

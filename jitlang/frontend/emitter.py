@@ -533,7 +533,7 @@ class Emitter:
             self.env = dict(before)
             own: list[Target] = []
             try:
-                self._loop_once(kind, leading, leading_types, names, types, maybe, body, orelse, own)
+                self._loop_once(kind, leading, leading_types, before, names, types, maybe, body, orelse, own)
             except Widen as widen:
                 if widen.target not in own:
                     raise
@@ -551,6 +551,7 @@ class Emitter:
         kind: str,
         leading: Sequence[Value],
         leading_types: Sequence[Type],
+        before: Environment,
         names: Sequence[str],
         types: dict[str, Type],
         maybe: dict[str, bool],
@@ -581,6 +582,7 @@ class Emitter:
         self.loops.pop()
         self.block = here
         self.block.append(node)
+        self.env = dict(before)  # what the body has found out about other names holds only if it has run
         self._bind_carried(target, node.add_output)
         if region is not None:
             self.body(orelse)

@@ -20,7 +20,7 @@ LAYERS: tuple[tuple[frozenset[str], ...], ...] = (
     (frozenset({"tensor"}),),
     (frozenset({"interpreter"}),),
     (frozenset({"runtime"}),),
-    (frozenset({"nn"}), frozenset({"serialization"})),
+    (frozenset({"nn"}), frozenset({"serialization"}), frozenset({"testing"})),
     (frozenset({"cli", "jit", "__init__", "__main__"}),),
 )
 PLACE = {part: (level, room) for level, layer in enumerate(LAYERS) for room in layer for part in room}

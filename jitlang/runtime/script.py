@@ -15,7 +15,7 @@ from jitlang.errors import CompileError, ScriptNameError, ScriptSyntaxError, Scr
 from jitlang.frontend.annotations import parameter_type, type_of_value
 from jitlang.frontend.emitter import Static
 from jitlang.frontend.script.class_types import is_module
-from jitlang.frontend.script.functions import FunctionInfo, Parameter, function_info
+from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
 from jitlang.runtime.function import ArgumentError, Callee, Key, function_type, make_function
@@ -71,6 +71,8 @@ class FunctionCallee(Callee):
             return
         try:
             self.program(tuple(kinds))
+        except ForwardNameError:
+            return  # a function further down in the module; the first call finds it
         except (ScriptSyntaxError, ScriptNameError):
             raise
         except CompileError:

@@ -17,6 +17,7 @@ from jitlang.errors import ScriptNameError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type, type_of_value
 from jitlang.frontend.emitter import Emitter, Left, Result, Static
 from jitlang.frontend.liveness import stores
+from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo
 from jitlang.frontend.script.match import Match, constant_of, match
 from jitlang.ir.graph import Block, Graph, Node, Value
 from jitlang.registry import PURE, Operator, overloads
@@ -461,6 +462,9 @@ class ScriptBase(Emitter):
         """Raises the error for a name that stands for nothing, with the nearest known name as a hint."""
         import difflib
 
+        info = getattr(self.lookup, "__self__", None)
+        if isinstance(info, FunctionInfo) and info.is_bound_later(name):
+            self.fail(ForwardNameError, f"name '{name}' is not defined yet", hint="it is bound further down")
         near = difflib.get_close_matches(name, [n for n in self.env if not n.startswith("$")], 1)
         self.fail(ScriptNameError, f"name '{name}' is not defined", hint=f"did you mean '{near[0]}'?" if near else "")
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import functools
 import inspect
 import types
 import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from jitlang.errors import CompileError, ScriptSyntaxError
+from jitlang.errors import CompileError, ScriptNameError, ScriptSyntaxError
 from jitlang.frontend.annotations import annotation_type, type_comments
+from jitlang.frontend.liveness import assigned
 from jitlang.frontend.python_source import FunctionNode, function_ast
 from jitlang.schema import MISSING
 from jitlang.source import Source, SourceRange
@@ -83,11 +85,33 @@ class FunctionInfo:
     def lookup(self, name: str) -> Any:
         """The Python object that a name which is not local stands for; MISSING where there is none."""
         scope = self.scope()
-        return scope[name] if name in scope else getattr(builtins, name, MISSING)
+        if name in scope:
+            return scope[name]
+        if name == self.function.__name__:  # it calls itself while its decorator runs
+            return self.function
+        return getattr(builtins, name, MISSING)
+
+    def is_bound_later(self, name: str) -> bool:
+        """Whether a name that stands for nothing yet is bound further down in the module or in the enclosing function."""
+        if name in self.function.__code__.co_freevars:
+            return True
+        return name in _module_names(self.source.text, self.source.filename)
 
     def scope(self) -> Mapping[str, Any]:
         """The names of the closure and of the module."""
         return _scope(self.function)
+
+
+@functools.lru_cache(maxsize=64)
+def _module_names(text: str, filename: str) -> frozenset[str]:
+    try:
+        return frozenset(assigned(ast.parse(text, filename).body))
+    except SyntaxError:
+        return frozenset()
+
+
+class ForwardNameError(ScriptNameError):
+    """A name that is bound further down in the module: the function can be compiled when it is called, not yet."""
 
 
 def _scope(function: types.FunctionType) -> Mapping[str, Any]:

@@ -10,10 +10,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from jitlang.codegen.function import CONSTANTS, FunctionBuilder, Managed, constant_operand
+from jitlang.codegen.function import FunctionBuilder, Managed
 from jitlang.codegen.kernels import abi, reference
 from jitlang.codegen.library import values
 from jitlang.codegen.library.strings import IMMORTAL
+from jitlang.codegen.literals import CONSTANTS, constant_operand
 from jitlang.codegen.llvm_types import bytes_text, register_type
 from jitlang.frontend.emitter import Static
 from jitlang.frontend.kernel import Kernel

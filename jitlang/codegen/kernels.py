@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import Any
 
-from jitlang.codegen import machine  # noqa: F401  the lowerings of ll:: nodes enter themselves
+from jitlang.codegen import literals, machine, structured  # noqa: F401  lowerings enter themselves
 from jitlang.codegen.function import FunctionBuilder, lowering, result_type
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.module import CPU, UNIT, Module, Target
@@ -326,7 +326,9 @@ def _entry(instance: Instance) -> tuple[Any, Type]:
                 text = register_type(part)
                 if isinstance(result, TupleType):
                     lines.append(f"  %p{i} = extractvalue {register_type(result)} {value}, {i}")
-                lines.append(f"  %o{i} = getelementptr i8, ptr %out, i64 {8 * i}\n  store {text} {f'%p{i}' if isinstance(result, TupleType) else value}, ptr %o{i}")
+                lines.append(
+                    f"  %o{i} = getelementptr i8, ptr %out, i64 {8 * i}\n  store {text} {f'%p{i}' if isinstance(result, TupleType) else value}, ptr %o{i}"
+                )
         lines.append("  ret i64 0\n}")
         module.functions["entry"] = "\n".join(lines)
         address = link(engine.compile_ir(module.text(), level=2), module, ["entry"])["entry"]

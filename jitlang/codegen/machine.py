@@ -323,6 +323,3 @@ def _raise(b: FunctionBuilder, node: Node) -> None:
     record_error(b, node.attributes["cls"], node.attributes["format"], [(v.type, b.operand(v)) for v in node.inputs])
     b.do(f"br label %{b.failure(node)}")
     b.current.closed = True
-
-
-

@@ -63,7 +63,7 @@ def truediv_float(a: f64, b: f64) -> f64:
 @kernel
 def exact_int(a: i64) -> b1:
     """Whether the int is a float."""
-    return -9007199254740992 <= a and a <= 9007199254740992
+    return a >= -9007199254740992 and a <= 9007199254740992
 
 
 @kernel

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitlang.codegen.function import DEFERRABLE, SPECULATABLE, FunctionBuilder, lowering
+from jitlang.codegen.function import FunctionBuilder, lowering
 from jitlang.codegen.kernels import abi, reference
 from jitlang.codegen.llvm_types import register_type
+from jitlang.codegen.structured import DEFERRABLE, SPECULATABLE
 from jitlang.errors import CodegenError
 from jitlang.frontend.emitter import Static
 from jitlang.frontend.kernel import Instance, Kernel

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import jitlang.operators  # noqa: F401  registers the operators of Python's own types
 from jitlang.errors import ArchiveError, CompileError, JitlangError
+from jitlang.tensor.callables import has_variant as _has_variant
+from jitlang.tensor.callables import on_change as _on_change
 from jitlang.tensor.callables import set_maker as _set_maker
 from jitlang.tensor.tensor import Device, Size, Tensor, as_tensor, device, from_dlpack, from_numpy, is_tensor, set_printoptions, tensor
 from jitlang.types import DTYPES as _DTYPES
@@ -73,6 +75,7 @@ if TYPE_CHECKING:  # the names that `__getattr__` finds, for editors and type ch
     from jitlang.serialization.models import load as load
     from jitlang.serialization.models import save as save
 
+_operators: set[str] = set()
 _LAZY = {"nn": "jitlang.nn", "jit": "jitlang.jit"}
 _LAZY_NAMES = {
     "script": ("jitlang.runtime.script", "script"),
@@ -99,9 +102,23 @@ def __getattr__(name: str) -> Any:
     from jitlang.tensor import tensor as tensors
 
     try:
-        return getattr(tensors, name)
+        found = getattr(tensors, name)
     except AttributeError:
         raise AttributeError(f"module 'jitlang' has no attribute {name!r}") from None
+    if _has_variant(name, "function"):
+        _operators.add(name)
+        globals()[name] = found  # the next look-up is an ordinary one
+    return found
+
+
+def _look_up_anew(names: list[str] | None) -> None:
+    for name in list(_operators) if names is None else names:
+        if name in _operators:
+            _operators.discard(name)
+            globals().pop(name, None)
+
+
+_on_change(_look_up_anew)
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ A script's loop whose iterations have no side effect gets a fast body, in which 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from jitlang.codegen.function import FunctionBuilder, Scope, lowering
 from jitlang.codegen.llvm_types import register_type
@@ -75,7 +76,7 @@ def _lower_for(b: FunctionBuilder, node: Node) -> None:
     kind = register_type(index_type)
     start, stop, step = (b.operand(v) for v in node.inputs[:3])
     initial = [b.take(node, i) for i in range(3, len(node.inputs))]
-    step_value = node.inputs[2].constant if node.inputs[2].is_constant else None
+    step_value: Any = node.inputs[2].constant if node.inputs[2].is_constant else None
     counted = step_value is None or (index_type == INT and abs(step_value) != 1)
     index, left = b.name("i"), b.name("left")
     hidden = [(index, kind, start), *([(left, "i64", _trip_count(b, start, stop, step))] if counted else [])]
@@ -229,7 +230,7 @@ def poll(b: FunctionBuilder, node: Node, params: Sequence[str], types: Sequence[
     slow, following = b.block("interrupt"), b.block("go")
     b.branch(quiet, following, slow, likely=True)
     b.place(slow)
-    owned = {}
+    owned: dict[Value, None] = {}
     for param, type, name in zip(node.blocks[0].params[-len(params) :] if params else [], types, params, strict=True):
         b.values[param] = name
         if b.managed.is_managed(type):

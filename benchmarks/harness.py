@@ -70,7 +70,7 @@ def measure(case: Case, rounds: int, slice_seconds: float) -> Result:
 def _calls(timer: timeit.Timer, slice_seconds: float) -> int:
     count = 1
     while True:
-        seconds = timer.timeit(count)
+        seconds = min(timer.repeat(3, count))  # the first of them may pay for something
         if seconds * 4 >= slice_seconds:
             return max(1, round(count * slice_seconds / seconds))
         count *= 4

@@ -1,3 +1,25 @@
 """The operator rows, by family; importing this package registers them all."""
 
-from jitlang.tensor.ops import creation, elementary, elements, indexing, joining, matrix, neural, pointwise, reductions, sorting, views  # noqa: F401
+from jitlang.tensor.ops import (  # noqa: F401
+    activations,
+    blends,
+    choices,
+    conversions,
+    convolution,
+    creation,
+    elementary,
+    elements,
+    extremes,
+    indexing,
+    joining,
+    losses,
+    matrix,
+    neural,
+    normalisation,
+    pointwise,
+    questions,
+    reductions,
+    sorting,
+    statistics,
+    views,
+)

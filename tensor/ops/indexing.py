@@ -6,6 +6,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import b1, cast, check, f64, fail, i64, kernel, local, ptr, text, u8
 from jitlang.registry import PURE
+from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import indexing as by
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import views
@@ -225,19 +226,19 @@ row(
 @kernel
 def index_select_native(self: Tensor, dim: i64, index: Tensor) -> Tensor:
     """Elements of a dimension."""
-    return by.index_select(self, dim, index)
+    return along.index_select(self, dim, index)
 
 
 @kernel
 def gather_native(self: Tensor, dim: i64, index: Tensor) -> Tensor:
     """Elements named along a dimension."""
-    return by.gather_dim(self, dim, index)
+    return along.gather_dim(self, dim, index)
 
 
 @kernel
 def take_native(self: Tensor, index: Tensor) -> Tensor:
     """Elements of the flattened tensor."""
-    return by.take(self, index)
+    return along.take(self, index)
 
 
 @kernel
@@ -258,7 +259,7 @@ def embedding_native(weight: Tensor, indices: Tensor, padding_idx: i64, scale_gr
     one = local(i64, 1)
     one[0] = indices.numel
     flat = views.reshape(indices, 1, one)
-    rows = by.index_select_checked(weight, flat)
+    rows = along.index_select_checked(weight, flat)
     release(flat)
     result = views.view(rows, indices.rank + 1, sizes)
     release(rows)
@@ -300,7 +301,7 @@ row(
 row(
     "take_along_dim(Tensor self, Tensor indices, int dim) -> Tensor",
     "Elements named along a dimension.",
-    by.take_along,
+    along.take_along,
     PURE,
     infer=rules.same,
     samples=[Sample(X, A((3, 2), "int64", 0, 3), 1)],
@@ -337,22 +338,22 @@ def _scatter(name: str, how: int, doc: str, numbers: bool) -> None:
     @kernel
     def into(self: Tensor, dim: i64, index: Tensor, src: Tensor) -> Tensor:
         check(src.dtype == self.dtype, "RuntimeError", "scatter(): Expected self.dtype to be equal to src.dtype")
-        return by.scatter_into(self, dim, index, src, how)
+        return along.scatter_into(self, dim, index, src, how)
 
     @kernel
     def fresh(self: Tensor, dim: i64, index: Tensor, src: Tensor) -> Tensor:
         check(src.dtype == self.dtype, "RuntimeError", "scatter(): Expected self.dtype to be equal to src.dtype")
-        return by.scattered(self, dim, index, src, how)
+        return along.scattered(self, dim, index, src, how)
 
     @kernel
     def value_into(self: Tensor, dim: i64, index: Tensor, value: Any) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
-        return by.scatter_into(self, dim, index, number(slot, cast(ptr[u8], room), value), how)
+        return along.scatter_into(self, dim, index, number(slot, cast(ptr[u8], room), value), how)
 
     @kernel
     def value_fresh(self: Tensor, dim: i64, index: Tensor, value: Any) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
-        return by.scattered(self, dim, index, number(slot, cast(ptr[u8], room), value), how)
+        return along.scattered(self, dim, index, number(slot, cast(ptr[u8], room), value), how)
 
     one = A((1, 4), "int64", 0, 2)
     samples = [
@@ -361,7 +362,7 @@ def _scatter(name: str, how: int, doc: str, numbers: bool) -> None:
         Sample(X, 0, one, A((2, 4), "int64"), error=True),
         Sample(X, 1, A((3, 1), "int64", 0, 3), A((3, 2), seed=3)),
     ]
-    if how == by.ADD:
+    if how == along.ADD:
         samples.append(Sample(X, 0, A((5, 4), "int64", 0, 2), A((5, 4), seed=1), loose=9))
     overload = ".src" if numbers else ""
     row(
@@ -386,20 +387,20 @@ def _scatter(name: str, how: int, doc: str, numbers: bool) -> None:
         row(f"{name}.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", doc, value_fresh, PURE, infer=rules.same, samples=values)
 
 
-_scatter("scatter", by.REPLACE, "Elements stored where an index says, along a dimension.", True)
-_scatter("scatter_add", by.ADD, "Elements added where an index says, along a dimension.", False)
+_scatter("scatter", along.REPLACE, "Elements stored where an index says, along a dimension.", True)
+_scatter("scatter_add", along.ADD, "Elements added where an index says, along a dimension.", False)
 
 
 @kernel
 def index_add_into(self: Tensor, dim: i64, index: Tensor, source: Tensor) -> Tensor:
     """Adds elements of a dimension to those an index names."""
-    return by.index_add_into(self, dim, index, source, by.ADD)
+    return along.index_add_into(self, dim, index, source, along.ADD)
 
 
 @kernel
 def index_copy_into(self: Tensor, dim: i64, index: Tensor, source: Tensor) -> Tensor:
     """Copies elements of a dimension to those an index names."""
-    return by.index_add_into(self, dim, index, source, by.REPLACE)
+    return along.index_add_into(self, dim, index, source, along.REPLACE)
 
 
 @kernel
@@ -408,7 +409,7 @@ def index_fill_into(self: Tensor, dim: i64, index: Tensor, value: Any) -> Tensor
     slot, room = local(TensorImpl, 1), local(f64, 1)
     x = number(slot, cast(ptr[u8], room), value)
     check_fits(self.dtype, x)
-    return by.index_fill(self, dim, index, x)
+    return along.index_fill(self, dim, index, x)
 
 
 row(

@@ -7,7 +7,7 @@ from typing import Any
 from jitlang.frontend.kernel import cast, check, f64, get, has, i64, kernel, local, ptr, u8
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import creation as make
-from jitlang.tensor.kernels import indexing as by
+from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import joining as join
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import views
@@ -320,7 +320,7 @@ def mirrored(self: Tensor, pad: Ints, mode: i64) -> Tensor:
         d = self.rank - 1 - i
         before, after = int_at(pad, 2 * i), int_at(pad, 2 * i + 1)
         places = join.padding_places(self.sizes[d], before, after, mode)
-        wider = by.index_select(result, d, places)
+        wider = along.index_select(result, d, places)
         release(places)
         release(result)
         result = wider
@@ -477,7 +477,7 @@ row(
     "The sum of the diagonal.",
     trace_native,
     PURE,
-    infer=lambda types, _: [TensorType(reductions._sum_type(types[0].dtype), 0)],
+    infer=lambda types, _: [TensorType(reductions.sum_type(types[0].dtype), 0)],
     samples=[Sample(A((3, 4)), loose=9), Sample(A((3, 3), "int32")), Sample(V, error=True)],
 )
 

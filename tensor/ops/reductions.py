@@ -11,15 +11,15 @@ from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels import views
-from jitlang.tensor.kernels.creation import Ints, Tensor
+from jitlang.tensor.kernels.creation import Tensor
 from jitlang.tensor.kernels.reduction import all_dims
 from jitlang.tensor.kernels.scalars import number
-from jitlang.tensor.kernels.tensors import empty, release, retain
+from jitlang.tensor.kernels.tensors import release, retain
 from jitlang.tensor.kernels.views import wrapped_dim
-from jitlang.tensor.layout import BOOL, INT64, UINT8, LoopTable, TensorImpl
+from jitlang.tensor.layout import BOOL, INT64, UINT8, TensorImpl
 from jitlang.tensor.loops import Loop, pointwise, static
-from jitlang.tensor.ops import elementary, rules
 from jitlang.tensor.ops import pointwise as point
+from jitlang.tensor.ops import rules
 from jitlang.tensor.ops.families import row
 from jitlang.tensor.ops.samples import ALL, FLOATS, A, D, Sample
 from jitlang.tensor.promotion import SAME, is_float, sum_dtype
@@ -142,19 +142,23 @@ def rule(dtype: Any, dims_at: int | None, keep_at: int | None, dtype_at: int | N
     return infer
 
 
-def _sum_type(d: DType | None) -> DType | None:
+def sum_type(d: DType | None) -> DType | None:
+    """Integers and bool give int64."""
     return None if d is None else d if d.kind == "f" else dtype_coded(INT64)
 
 
-def _same_type(d: DType | None) -> DType | None:
+def same_type(d: DType | None) -> DType | None:
+    """The same dtype."""
     return d
 
 
-def _bool_type(d: DType | None) -> DType | None:
+def bool_type(d: DType | None) -> DType | None:
+    """Bool."""
     return None if d is None else dtype_coded(BOOL)
 
 
-def _int_type(_: DType | None) -> DType | None:
+def int_type(_: DType | None) -> DType | None:
+    """Always int64."""
     return dtype_coded(INT64)
 
 
@@ -163,7 +167,7 @@ X, M = A((2, 3, 4)), A((4, 3), layout="t")
 
 def pair_rule(types: Any, constants: Any, dims_at: int, keep_at: int) -> Any:
     """Of reductions along one dimension that also give places."""
-    first = rule(_same_type, dims_at, keep_at)(types, constants)[0]
+    first = rule(same_type, dims_at, keep_at)(types, constants)[0]
     return [first, TensorType(dtype_coded(INT64), first.rank)]
 
 
@@ -184,7 +188,7 @@ _DIMS: list[tuple[A, Any, bool]] = [
 ]
 
 
-def reductions(name: str, dtypes: Sequence[str], loose: float = 1.0, low: float = -4.0) -> list[Sample]:
+def whole(dtypes: Sequence[str], loose: float = 1.0, low: float = -4.0) -> list[Sample]:
     """Samples of a reduction of everything."""
     made = [Sample(A((3, 4), d, max(low, 0) if d == "uint8" else low), loose=loose) for d in dtypes]
     return made + [Sample(A(x.shape, x.dtype if dtypes[0] != "bool" else "bool", low, 4.0, x.layout), loose=loose) for x in _LAYOUTS]
@@ -315,15 +319,15 @@ row(
     "The sum of all elements.",
     sum_all,
     PURE,
-    infer=rule(_sum_type, None, None, 1),
-    samples=[*reductions("sum", ALL, 30), Sample(X, dtype=D("float64"), loose=1e8), Sample(A((3,), "int64"), dtype=D("float32"))],
+    infer=rule(sum_type, None, None, 1),
+    samples=[*whole(ALL, 30), Sample(X, dtype=D("float64"), loose=1e8), Sample(A((3,), "int64"), dtype=D("float32"))],
 )
 row(
     f"sum.dim_IntList(Tensor self, int[1]? dim, {_ANY}) -> Tensor",
     "Sums along dimensions.",
     sum_dims,
     PURE,
-    infer=rule(_sum_type, 1, 2, 3),
+    infer=rule(sum_type, 1, 2, 3),
     samples=[*along(30), Sample(X, None), Sample(X, ()), Sample(A((2, 3), "int32"), 1, dtype=D("float64"))],
 )
 row(
@@ -331,15 +335,15 @@ row(
     "The mean of all elements.",
     mean_all,
     PURE,
-    infer=rule(_same_type, None, None, 1),
-    samples=[*reductions("mean", FLOATS, 30), Sample(A((3,), "int64"), error=True), Sample(A((3,), "int64"), dtype=D("float32"))],
+    infer=rule(same_type, None, None, 1),
+    samples=[*whole(FLOATS, 30), Sample(A((3,), "int64"), error=True), Sample(A((3,), "int64"), dtype=D("float32"))],
 )
 row(
     f"mean.dim(Tensor self, int[1]? dim, {_ANY}) -> Tensor",
     "Means along dimensions.",
     mean_dims,
     PURE,
-    infer=rule(_same_type, 1, 2, 3),
+    infer=rule(same_type, 1, 2, 3),
     samples=[*along(30), Sample(X, None, True)],
 )
 row(
@@ -347,7 +351,7 @@ row(
     "The product of all elements.",
     prod_all,
     PURE,
-    infer=rule(_sum_type, None, None, 1),
+    infer=rule(sum_type, None, None, 1),
     samples=[Sample(A((2, 3), d, 1, 3), loose=30) for d in ALL] + [Sample(A((0,))), Sample(A(())), Sample(A((4, 3), layout="t"), loose=30)],
 )
 row(
@@ -355,7 +359,7 @@ row(
     "Products along a dimension.",
     prod_dim,
     PURE,
-    infer=rule(_sum_type, 1, 2, 3),
+    infer=rule(sum_type, 1, 2, 3),
     samples=[Sample(X, 1, loose=30), Sample(M, 0, True, loose=30), Sample(A((3, 0)), 1)],
 )
 
@@ -374,7 +378,7 @@ row(
     "How many elements are not zero.",
     count_all,
     PURE,
-    infer=rule(_int_type, 1, None),
+    infer=rule(int_type, 1, None),
     samples=[Sample(A((3, 4), d, 0)) for d in ALL] + [Sample(X, 1)],
 )
 
@@ -426,353 +430,6 @@ _truth("any", ANY, "Whether any is not zero")
 _truth("all", ALL_OF, "Whether none is zero")
 
 
-# ---- extremes -----------------------------------------------------------------------------------------------------
-
-
-@kernel(extern=True)
-def extreme_places(table: ptr[LoopTable], self: Tensor, mask: i64, keepdim: i64) -> Tensor:
-    """The places of the extremes along dimensions, each counted in row-major order of these."""
-    best = r.reduce(table, self, mask, keepdim, self.dtype)
-    result = empty(best.rank, best.sizes, INT64)
-    r.places(PLACES, self, mask, best, result)
-    release(best)
-    return result
-
-
-def _extreme(name: str, loop: Any, doc: str) -> None:
-    @kernel
-    def everything(self: Tensor) -> Tensor:
-        check(
-            self.numel > 0,
-            "RuntimeError",
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
-        )
-        return r.reduce(loop, self, all_dims(self), 0, self.dtype)
-
-    @kernel
-    def dims(self: Tensor, dim: Ints, keepdim: b1) -> Tensor:
-        mask = mask_of(self, dim)
-        r.refuse_empty(self, mask, f"a{name}")
-        return r.reduce(loop, self, mask, i64(keepdim), self.dtype)
-
-    @kernel
-    def with_places(self: Tensor, dim: i64, keepdim: b1) -> Any:
-        mask = single(self, dim)
-        r.refuse_empty(self, mask, name)
-        best = r.reduce(loop, self, mask, i64(keepdim), self.dtype)
-        where = empty(best.rank, best.sizes, INT64)
-        r.places(PLACES, self, mask, best, where)
-        return best, where
-
-    @kernel
-    def place(self: Tensor, dim: Any, keepdim: b1) -> Tensor:
-        if has(dim):
-            mask = single(self, get(dim))
-            r.refuse_empty(self, mask, f"arg{name}")
-            return extreme_places(loop, self, mask, i64(keepdim))
-        check(self.numel > 0, "IndexError", f"arg{name}(): Expected reduction dim to be specified for input.numel() == 0.")
-        return extreme_places(loop, self, all_dims(self), i64(keepdim))
-
-    special = [Sample(A((3, 4), special=True)), Sample(A((5, 20), "float64", special=True))]
-    row(
-        f"{name}(Tensor self) -> Tensor",
-        f"{doc} of all.",
-        everything,
-        PURE,
-        infer=rule(_same_type, None, None),
-        samples=[*reductions(name, ALL)[:4], *special, Sample(A((0,)), error=True), Sample(M), Sample(A((3000,))), Sample(A((3,), "bool"))],
-    )
-    dim_samples = [
-        Sample(X, 1),
-        Sample(X, -1, True),
-        Sample(M, 0),
-        Sample(A((3, 40), "int64"), 1),
-        Sample(A((40, 3), "int32"), 0),
-        Sample(A((4, 5), special=True), 1),
-        Sample(A(()), 0),
-        Sample(A((3, 0)), 1, error=True),
-        Sample(A((0, 3)), 1),
-        Sample(A((3, 4), "bool"), 1),
-    ]
-    row(
-        f"{name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        f"{doc} along a dimension, and its place.",
-        with_places,
-        PURE,
-        infer=lambda types, constants: pair_rule(types, constants, 1, 2),
-        samples=dim_samples,
-    )
-    row(
-        f"a{name}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
-        f"{doc} along dimensions.",
-        dims,
-        PURE,
-        infer=rule(_same_type, 1, 2),
-        samples=[*along(), Sample(X), Sample(A((3, 0)), 1, error=True), Sample(A((5000, 4), "float64"), 0)],
-    )
-    arg = [
-        Sample(X),
-        Sample(X, 1),
-        Sample(X, -1, True),
-        Sample(M, 0),
-        Sample(M),
-        Sample(A((4, 5), special=True), 1),
-        Sample(A((3, 4), "int64"), 0),
-        Sample(A((0,)), error=True),
-        Sample(A(())),
-        Sample(A((3, 5000)), 1),
-    ]
-    row(
-        f"arg{name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-        f"The place of the {doc.lower().removeprefix('the ')}.",
-        place,
-        PURE,
-        infer=rule(_int_type, 1, 2),
-        samples=arg,
-    )
-
-
-_extreme("max", MAX, "The largest element")
-_extreme("min", MIN, "The smallest element")
-
-
-def _extreme_of_two(name: str, loop: Any, doc: str) -> None:
-    @kernel
-    def native(self: Tensor, other: Tensor) -> Tensor:
-        return loops.binary(loop, SAME, self, other)
-
-    row(
-        f"{name}.other(Tensor self, Tensor other) -> Tensor",
-        doc,
-        native,
-        PURE,
-        infer=rules.pointwise(),
-        samples=[Sample(A((3, 4)), A((4,), seed=1)), Sample(A((2,), "int64"), A((2,)))],
-    )
-
-
-_extreme_of_two("max", point.MAXIMUM, "The larger of both.")
-_extreme_of_two("min", point.MINIMUM, "The smaller of both.")
-
-
-@kernel
-def aminmax_native(self: Tensor, dim: Any, keepdim: b1) -> Any:
-    """The smallest and the largest element."""
-    mask = all_dims(self)
-    if has(dim):
-        mask = single(self, get(dim))
-    r.refuse_empty(self, mask, "aminmax")
-    low = r.reduce(MIN, self, mask, i64(keepdim), self.dtype)
-    return low, r.reduce(MAX, self, mask, i64(keepdim), self.dtype)
-
-
-def _twice(types: Any, constants: Any) -> Any:
-    return rule(_same_type, 1, 2)(types, constants) * 2
-
-
-row(
-    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-    "The smallest and the largest element.",
-    aminmax_native,
-    PURE,
-    infer=_twice,
-    samples=[Sample(X), Sample(X, dim=1)],
-)
-
-
-# ---- variance and norm ----------------------------------------------------------------------------------------------
-
-
-@kernel(extern=True)
-def variance(self: Tensor, mask: i64, keepdim: i64, correction: f64) -> Tensor:
-    """The mean squared distance from the mean, in two passes."""
-    check(is_float(self.dtype) == 1, "RuntimeError", "std and var only support floating point and complex dtypes")
-    middle = mean_in(self, mask, 1, self.dtype)
-    distance = loops.binary(point.SUB, SAME, self, middle)
-    release(middle)
-    result = r.reduce(SQUARES, distance, mask, keepdim, self.dtype)
-    release(distance)
-    left = f64(r.count_of(self, mask)) - correction
-    divide_by(result, left if left > 0.0 else 0.0)
-    return result
-
-
-@kernel
-def root(t: Tensor) -> Tensor:
-    """The square root of a new tensor, in place."""
-    same = loops.unary_into(elementary.SQRT, SAME, t)
-    release(same)
-    return t
-
-
-@kernel
-def correction_of(value: Any) -> f64:
-    """An optional correction as a float; 1 by default."""
-    if has(value):
-        return f64(get(value))
-    return 1.0
-
-
-def _spread(name: str, rooted: bool, doc: str) -> None:
-    @kernel
-    def everything(self: Tensor, unbiased: b1) -> Tensor:
-        made = variance(self, all_dims(self), 0, 1.0 if unbiased else 0.0)
-        return root(made) if rooted else made
-
-    @kernel
-    def dims(self: Tensor, dim: Any, unbiased: b1, keepdim: b1) -> Tensor:
-        made = variance(self, mask_of(self, dim), i64(keepdim), 1.0 if unbiased else 0.0)
-        return root(made) if rooted else made
-
-    @kernel
-    def corrected(self: Tensor, dim: Any, correction: Any, keepdim: b1) -> Tensor:
-        made = variance(self, mask_of(self, dim), i64(keepdim), correction_of(correction))
-        return root(made) if rooted else made
-
-    @kernel
-    def with_mean(self: Tensor, dim: Any, correction: Any, keepdim: b1) -> Any:
-        made = variance(self, mask_of(self, dim), i64(keepdim), correction_of(correction))
-        if rooted:
-            root(made)
-        return made, mean_in(self, mask_of(self, dim), i64(keepdim), self.dtype)
-
-    def twice(types: Any, constants: Any) -> Any:
-        return rule(_same_type, 1, 3)(types, constants) * 2
-
-    row(
-        f"{name}(Tensor self, bool unbiased=True) -> Tensor",
-        f"{doc} of all elements.",
-        everything,
-        PURE,
-        infer=rule(_same_type, None, None),
-        samples=[Sample(X, loose=30), Sample(M, False, loose=30), Sample(A((1,))), Sample(A((3,), "int64"), error=True)],
-    )
-    row(
-        f"{name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-        f"{doc} along dimensions.",
-        dims,
-        PURE,
-        infer=rule(_same_type, 1, 3),
-        samples=[Sample(X, 1, loose=30), Sample(X, (0, 2), False, True, loose=30), Sample(A((300, 5)), 0, loose=30)],
-    )
-    row(
-        f"{name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-        f"{doc} along dimensions.",
-        corrected,
-        PURE,
-        infer=rule(_same_type, 1, 3),
-        samples=[Sample(X, 1, correction=0, loose=30), Sample(X, correction=2, loose=30), Sample(X, -1, correction=1, keepdim=True, loose=30)],
-    )
-    row(
-        f"{name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)",
-        f"{doc} and the mean.",
-        with_mean,
-        PURE,
-        infer=twice,
-        samples=[Sample(X, 1, correction=0, loose=30)],
-    )
-
-
-_spread("var", False, "The variance")
-_spread("std", True, "The standard deviation")
-
-
-@kernel(extern=True)
-def norm_in(self: Tensor, p: f64, mask: i64, keepdim: i64, dtype: i64) -> Tensor:
-    """The p-norm along dimensions."""
-    check(
-        is_float(dtype) == 1, "RuntimeError", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", text(loops.dtype_text(dtype))
-    )
-    x = in_dtype(self, dtype)
-    if p == 2.0:
-        made = root(r.reduce(SQUARES, x, mask, keepdim, dtype))
-    elif p == 1.0:
-        made = r.reduce(MAGNITUDES, x, mask, keepdim, dtype)
-    elif p == INFINITY:
-        made = r.reduce(LARGEST, x, mask, keepdim, dtype)
-    elif p == -INFINITY:
-        made = r.reduce(SMALLEST, x, mask, keepdim, dtype)
-    elif p == 0.0:
-        count = r.reduce(COUNT, x, mask, keepdim, INT64)
-        made = in_dtype(count, dtype)
-        release(count)
-    else:
-        made = general_norm(x, p, mask, keepdim)
-    release(x)
-    return made
-
-
-@kernel
-def general_norm(x: Tensor, p: f64, mask: i64, keepdim: i64) -> Tensor:
-    """(Σ |x| ** p) ** (1 / p)."""
-    slot, room = local(TensorImpl, 1), local(f64, 1)
-    positive = loops.unary(point.ABS, SAME, x)
-    powers = loops.binary(elementary.POW, SAME, positive, number(slot, cast(ptr[u8], room), p))
-    release(positive)
-    total = r.reduce(SUM, powers, mask, keepdim, x.dtype)
-    release(powers)
-    made = loops.binary(elementary.POW, SAME, total, number(slot, cast(ptr[u8], room), 1.0 / p))
-    release(total)
-    return made
-
-
-@kernel
-def exponent_of(p: Any) -> f64:
-    """An optional exponent as a float; 2 by default."""
-    if has(p):
-        return f64(get(p))
-    return 2.0
-
-
-@kernel
-def norm_all(self: Tensor, p: Any) -> Tensor:
-    """The norm of all elements."""
-    return norm_in(self, exponent_of(p), all_dims(self), 0, self.dtype)
-
-
-@kernel
-def norm_dims(self: Tensor, p: Any, dim: Ints, keepdim: b1) -> Tensor:
-    """Norms along dimensions."""
-    return norm_in(self, exponent_of(p), mask_of(self, dim), i64(keepdim), self.dtype)
-
-
-@kernel
-def vector_norm(self: Tensor, ord: Any, dim: Any, keepdim: b1, dtype: Any) -> Tensor:
-    """Norms along dimensions."""
-    code = self.dtype
-    if has(dtype):
-        code = get(dtype)
-    return norm_in(self, f64(ord), mask_of(self, dim), i64(keepdim), code)
-
-
-_NORMS = [Sample(X, p, loose=30) for p in (2, 1, 0, 3, INFINITY, -INFINITY, 0.5)]
-row(
-    "norm.Scalar(Tensor self, Scalar? p=2) -> Tensor",
-    "The p-norm of all elements.",
-    norm_all,
-    PURE,
-    infer=rule(_same_type, None, None),
-    samples=[*_NORMS, Sample(M, loose=30)],
-)
-row(
-    "norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
-    "p-norms along dimensions.",
-    norm_dims,
-    PURE,
-    infer=rule(_same_type, 2, 3),
-    samples=[Sample(X, 2, 1, loose=30), Sample(X, 1, [0, 1], True, loose=30)],
-)
-row(
-    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-    "p-norms along dimensions.",
-    vector_norm,
-    PURE,
-    infer=rule(_same_type, 2, 3, 4),
-    samples=[Sample(X, 2, 1, loose=30), Sample(X, 3.0, loose=30)],
-    variants=("function",),
-)
-
-
 # ---- running totals -------------------------------------------------------------------------------------------------
 
 
@@ -790,7 +447,7 @@ def _running(name: str, loop: Any, doc: str) -> None:
 
     def infer(types: Any, constants: Any) -> Any:
         first = types[0]
-        return [TensorType(rules.dtype_of(constants[2], _sum_type(first.dtype)), first.rank)]
+        return [TensorType(rules.dtype_of(constants[2], sum_type(first.dtype)), first.rank)]
 
     row(
         f"{name}(Tensor self, int dim, *, dtype? dtype=None) -> Tensor",

@@ -6,6 +6,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import b1, cast, check, f64, has, i64, kernel, local, maximum, memset, minimum, ptr, text, u8
 from jitlang.registry import PURE
+from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import indexing as by
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import reduction as r
@@ -452,7 +453,7 @@ def isin_native(elements: Tensor, test_elements: Tensor) -> Tensor:
     last, room = local(TensorImpl, 1), local(f64, 1)
     inside = loops.binary(point.MINIMUM, SAME, where, number(last, cast(ptr[u8], room), line.numel - 1))
     release(where)
-    found = by.take(line, inside)
+    found = along.take(line, inside)
     release(inside)
     release(line)
     result = loops.binary(point.EQ, RESULT_BOOL, found, x)

@@ -400,7 +400,11 @@ class ScriptEmitter(Calls):
         declared = self.local_type(statement.annotation)
         if statement.value is None:
             return
-        value = self.expr(statement.value)
+        self.wanted = declared
+        try:
+            value = self.expr(statement.value)
+        finally:
+            self.wanted = None
         if declared is not None and not (isinstance(value, Static) and self.is_object(value.value)):
             held = self.value(value, "the value")
             value = self.convert(held, self.refined(held.type, declared), describe(statement.target))

@@ -170,26 +170,39 @@ class Tensors(Subscripts):
         kind = {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT)
         return self.tensor_number(value, kind)
 
-    def tolist(self, value: Value, kind: Type | None = None) -> Value:
-        """``tensor.tolist()``: nested lists of numbers, or a number; the rank and the dtype must be known."""
+    wanted: Type | None = None  # the annotation of what the statement assigns to
+
+    def tolist(self, value: Value) -> Value:
+        """``tensor.tolist()``: nested lists of numbers, or a number; depth and kind come from the tensor's type or from the annotation."""
         assert isinstance(value.type, TensorType)
-        if value.type.rank is None or value.type.dtype is None:
-            self.type_error("tolist() needs a tensor whose dtype and rank are known", hint="use float(x[i]) and x.size(0)")
-        if value.type.rank == 0:
-            return self.item(value)
-        number = {"f": FLOAT, "b": BOOL}.get(value.type.dtype.kind, INT)
-        if value.type.rank == 1 and overloads(f"aten::tolist_{number}"):
+        rank, dtype = value.type.rank, value.type.dtype
+        number: Type | None = None if dtype is None else {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT)
+        declared = _list_shape(self.wanted)
+        if declared is not None and declared[1] in (INT, FLOAT, BOOL):
+            number = number or declared[1]
+            if rank is None:
+                rank = declared[0]
+                wrong = self.op("py::ne", self.op("aten::dim", value), self.constant(rank))
+                self.when(wrong, lambda: self.raise_error("RuntimeError", f"tolist() of a tensor that has not the annotated {rank} dimensions"))
+        if rank is None or number is None:
+            self.type_error("tolist() needs a tensor whose dtype and rank are known", hint="annotate what it is assigned to: values: List[float] = x.tolist()")
+        return self.nested_list(value, rank, number)
+
+    def nested_list(self, value: Value, rank: int, number: Type) -> Value:
+        """The elements of a tensor of known rank."""
+        if rank == 0:
+            return self.tensor_number(value, number)
+        if rank == 1 and overloads(f"aten::tolist_{number}"):
             return self.op(f"aten::tolist_{number}", value)
         result: Type = number
-        for _ in range(value.type.rank):
+        for _ in range(rank):
             result = ListType(result)
         made = self.emit("prim::List", (), (result,)).output
-        assert isinstance(result, ListType)
         size = self.op("aten::size", value, self.constant(0))
 
         def body(params: list[Value]) -> None:
             part = self.op("aten::select", value, self.constant(0), params[0])
-            self.op("py::append", made, self.tolist(part))
+            self.op("py::append", made, self.nested_list(part, rank - 1, number))
 
         self.loop("prim::For", (self.constant(0), size, self.constant(1)), (INT,), [], body)
         return made
@@ -353,3 +366,11 @@ class Tensors(Subscripts):
     def is_none(self, value: Value) -> bool:
         """Whether a value is None by its type."""
         return value.type == NONE
+
+
+def _list_shape(type: Type | None) -> tuple[int, Type] | None:
+    """How deep a declared list is nested, and what it holds."""
+    depth = 0
+    while isinstance(type, ListType):
+        type, depth = type.element, depth + 1
+    return (depth, type) if type is not None and depth else None

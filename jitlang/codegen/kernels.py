@@ -6,11 +6,15 @@ arguments (its IR need not be made again to load it), called by address. Any oth
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import importlib
 import itertools
+import os
 import sys
 import threading
+import traceback
+from collections.abc import Mapping
 from typing import Any
 
 from jitlang.codegen import literals, machine, structured  # noqa: F401  lowerings enter themselves
@@ -55,15 +59,61 @@ def abi(instance: Instance) -> tuple[Type, bool]:
 
 
 def reference(module: Module, instance: Instance) -> str:
-    """The LLVM name by which `module` calls an instance, emitted or declared there."""
-    if instance.kernel.extern:
-        result, raises = abi(instance)
-        arguments = [*(["ptr"] if raises else []), *(register_type(t) for t in instance.types)]
-        module.kernels[instance.symbol] = instance
-        return module.declare(instance.symbol, f"{result_type(result, raises)} ({', '.join(arguments)})")
+    """The LLVM name by which `module` calls an instance: its code there, or (``extern``) a stub that finds it when it is first called."""
     if instance.symbol not in module.functions:
-        emit(module, instance)
+        if instance.kernel.extern and module.target.name == CPU.name:
+            _add_stub(module, instance)
+        else:
+            emit(module, instance)
     return f"@{quote(instance.symbol)}"
+
+
+def _add_stub(module: Module, instance: Instance) -> None:
+    """Calls by way of a cell, which at first leads to a function that asks the host for the code and puts its address there.
+
+    So a unit is compiled, or loaded, when the first call needs it: what a kernel does in rare cases costs nothing before.
+    """
+    result, raises = abi(instance)
+    types = [*(["ptr"] if raises else []), *(register_type(t) for t in instance.types)]
+    kind = result_type(result, raises)
+    symbol, cell, lazy = (f"@{quote(instance.symbol + suffix)}" for suffix in ("", ".cell", ".find"))
+    given = ", ".join(f"{t} %a{i}" for i, t in enumerate(types))
+    find = module.declare(FIND, "ptr (ptr)")
+    name = module.string(instance.symbol.encode())
+    returned = ("", "ret void") if kind == "void" else ("%r = ", f"ret {kind} %r")
+    module.kernels[instance.symbol] = instance
+    module.constant(instance.symbol + ".cell", f"internal global ptr {lazy}, align 8")
+    module.functions[instance.symbol] = (
+        f"define internal {kind} {symbol}({given}) nounwind alwaysinline {{\n  %f = load atomic ptr, ptr {cell} monotonic, align 8\n"
+        f"  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
+    )
+    module.functions[instance.symbol + ".find"] = (
+        f"define internal {kind} {lazy}({given}) nounwind cold noinline {{\n  %f = call ptr {find}(ptr {name})\n"
+        f"  store atomic ptr %f, ptr {cell} monotonic, align 8\n  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
+    )
+
+
+FIND = "jl.host.kernel"
+_known: dict[str, Any] = {}  # symbol → an instance, or its encoded form
+
+
+@host.host_function(FIND, ctypes.c_void_p, ctypes.c_char_p)
+def _find(symbol: bytes) -> int:
+    """The address of the code of an instance that a linked unit knows by this symbol."""
+    interrupted = False
+    while True:
+        try:
+            held = _known[symbol.decode()]
+            address = address_of(held if isinstance(held, Instance) else decode_instance(held))
+            break
+        except KeyboardInterrupt:  # native code is waiting for the address: let the signal be seen at its next poll
+            interrupted = True
+        except BaseException:
+            traceback.print_exc()
+            os.abort()  # a fault of jitlang; the caller cannot go on, and no error can be handed to it
+    if interrupted:
+        _thread.interrupt_main()
+    return address
 
 
 def emit(module: Module, instance: Instance, linkage: str = "internal", attributes: str = "") -> None:
@@ -96,15 +146,15 @@ def link(code: bytes, module_or_metadata: Module | dict[str, Any], exports: list
     """Links a unit into the process: finds the addresses of what it calls, and numbers its error sites."""
     if isinstance(module_or_metadata, Module):
         metadata = metadata_of(module_or_metadata)
-        externs = module_or_metadata.kernels
+        known: Mapping[str, Any] = module_or_metadata.kernels
     else:
         metadata = module_or_metadata
-        externs = {name: decode_instance(data) for name, data in metadata["kernels"].items()}
+        known = metadata["kernels"]
+    for name, instance in known.items():
+        _known.setdefault(name, instance)
     imports: dict[str, int] = {}
     for name in metadata["imports"]:
-        if name in externs:
-            imports[name] = address_of(externs[name])
-        elif name in metadata["shared"]:
+        if name in metadata["shared"]:
             imports[name] = host.shared_cell(name, metadata["shared"][name])
         else:
             imports.update(host.resolve([name]))

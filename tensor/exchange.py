@@ -7,6 +7,7 @@ tensor alive. Either may go first.
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 from jitlang.tensor import sharing
@@ -15,19 +16,24 @@ from jitlang.tensor.conversion import elements, new
 from jitlang.tensor.handles import impl, take
 from jitlang.tensor.kernels.tensors import foreign
 from jitlang.tensor.layout import READ_ONLY
-from jitlang.types import DTYPES, DType, dtype_coded, dtype_named
+from jitlang.types import DTYPES, U8, DType, Pointer, dtype_coded, dtype_named
 
-_alive = sharing.owners
-
-
-def _release_owner(key: int) -> None:
-    _alive.pop(key, None)
+_alive: dict[int, Any] = {}  # what DLPack consumers use, by the address of their struct
 
 
-_forget = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_release_owner)
+def _release_managed(address: int) -> None:
+    _alive.pop(address, None)
 
 
-_FORGET = ctypes.cast(_forget, ctypes.c_void_p).value or 0
+_keep = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_IncRef", ctypes.pythonapi))
+
+
+@functools.cache
+def _drop_object() -> int:
+    from jitlang.codegen.kernels import address_of  # loads the code generator
+    from jitlang.tensor.kernels.objects import drop_object
+
+    return int(address_of(drop_object.instance(Pointer(U8))))
 
 
 def over(data: int, size: int, shape: Any, strides: Any, dtype: DType, owner: Any, *, writable: bool = True) -> Any:
@@ -35,10 +41,10 @@ def over(data: int, size: int, shape: Any, strides: Any, dtype: DType, owner: An
     rank = len(shape)
     sizes = (ctypes.c_int64 * max(1, rank))(*shape)
     steps = (ctypes.c_int64 * max(1, rank))(*strides)
-    key = id(owner) if id(owner) not in _alive else id(sizes)
-    _alive[key] = (owner, sizes)
+    container = (owner,)
     flags = 0 if writable else READ_ONLY
-    made = foreign(rank, ctypes.addressof(sizes), ctypes.addressof(steps), dtype.code, data, size, key, _FORGET, flags)
+    made = foreign(rank, ctypes.addressof(sizes), ctypes.addressof(steps), dtype.code, data, size, id(container), _drop_object(), flags)
+    _keep(container)
     return take(made)
 
 
@@ -139,7 +145,7 @@ def _end_capsule(capsule: int) -> None:
         _alive.pop(_raw_pointer(capsule, _NAME), None)
 
 
-_delete = _DELETER(_release_owner)
+_delete = _DELETER(_release_managed)
 _capsule_end = _CAPSULE_END(_end_capsule)
 
 

@@ -13,8 +13,6 @@ from typing import Any
 from jitlang.native import host
 from jitlang.tensor.layout import GIVEN, LENT
 
-owners: dict[int, Any] = {}  # by the key that a storage over foreign memory holds: (object that keeps the memory alive, …)
-
 _probe = (object(),)
 _SOLE = sys.getrefcount(_probe[0])  # the count of an object that only its container refers to
 
@@ -39,10 +37,10 @@ def _nobody_else_has(container: Any) -> bool:
 
 
 @host.host_function("jl.host.is_private", ctypes.c_int64, ctypes.c_int64)
-def is_private(key: int) -> int:
-    """1 if nobody but a storage can reach the foreign memory that it stands over."""
+def is_private(owner: int) -> int:
+    """1 if nobody but a storage can reach the foreign memory that it stands over; `owner` is the storage's, a tuple."""
     try:
-        return int(_nobody_else_has(owners[key]))
+        return int(_nobody_else_has(ctypes.cast(owner, ctypes.py_object).value))
     except Exception:  # an unusual object: it may be anybody's
         return 0
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from jitlang.codegen.library.layout import List
 from jitlang.frontend.kernel import address, b1, cast, check, fail, i64, kernel, local, maximum, memcpy, minimum, ptr, text
-from jitlang.tensor.kernels.pointwise import cast_tensor, copy_into
+from jitlang.tensor.kernels.pointwise import copy_into
 from jitlang.tensor.kernels.tensors import empty, finish, int_at, list_text, new_list, new_view, put_tensor, release, retain
 from jitlang.tensor.layout import CONTIGUOUS, MAX_RANK, TensorImpl
 from jitlang.tensor.promotion import item_bytes
@@ -591,12 +591,3 @@ def same(self: Tensor) -> Tensor:
     """The tensor itself, retained."""
     retain(self)
     return self
-
-
-@kernel
-def converted(self: Tensor, dtype: i64, copy: Any) -> Tensor:
-    """The tensor in a dtype; itself where it has it already and no copy is asked for."""
-    if self.dtype == dtype and not copy:
-        retain(self)
-        return self
-    return cast_tensor(self, dtype)

@@ -112,4 +112,4 @@ def test_processes_that_write_the_same_entries(folder: Path) -> None:
     )
     running = [subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "JITLANG_CACHE_DIR": str(folder)}) for _ in range(3)]
     assert [p.wait() for p in running] == [0, 0, 0]
-    assert len(files(folder)) == 5
+    assert len([f for f in files(folder) if f.stem.startswith("0" * 60)]) == 5  # beside what importing jitlang itself keeps

@@ -88,9 +88,20 @@ def _add_stub(module: Module, instance: Instance) -> None:
         f"  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
     )
     module.functions[instance.symbol + ".find"] = (
-        f"define internal {kind} {lazy}({given}) nounwind cold noinline {{\n  %f = call ptr {find}(ptr {name})\n"
+        f"define internal {kind} {lazy}({given}) nounwind cold noinline {{\n{_found(module, find, name)}"
         f"  store atomic ptr %f, ptr {cell} monotonic, align 8\n  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
     )
+
+
+def _found(module: Module, find: str, name: str) -> str:
+    """The text that sets ``%f`` to the address. What is on its way as Python's error meanwhile is set aside: Python code runs."""
+    take, give = module.declare("PyGILState_Ensure", "i32 ()"), module.declare("PyGILState_Release", "void (i32)")
+    fetch, restore = (module.declare(n, "void (ptr, ptr, ptr)") for n in ("PyErr_Fetch", "PyErr_Restore"))
+    error = [f"%e{i}" for i in range(3)]
+    lines = [*(f"{e} = alloca ptr, align 8" for e in error), f"%g = call i32 {take}()", f"call void {fetch}({', '.join(f'ptr {e}' for e in error)})"]
+    lines += [f"%f = call ptr {find}(ptr {name})", *(f"{e}.v = load ptr, ptr {e}, align 8" for e in error)]
+    lines += [f"call void {restore}({', '.join(f'ptr {e}.v' for e in error)})", f"call void {give}(i32 %g)"]
+    return "".join(f"  {line}\n" for line in lines)
 
 
 FIND = "jl.host.kernel"

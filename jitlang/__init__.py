@@ -29,7 +29,6 @@ from jitlang.types import DTYPES as _DTYPES
 from jitlang.version import VERSION as __version__
 
 
-
 def _compiled_operator(rows: Any) -> Any:
     from jitlang.runtime.operators import operator_function  # compilers are imported with the first operator, not with jitlang
 
@@ -39,7 +38,7 @@ def _compiled_operator(rows: Any) -> Any:
 _set_maker(_compiled_operator)
 for _dtype in _DTYPES:
     globals()[_dtype.name] = _dtype
-float, double, int, long = (globals()[n] for n in ("float32", "float64", "int32", "int64"))  # noqa: A001  PyTorch's names
+float, double, int, long = (globals()[n] for n in ("float32", "float64", "int32", "int64"))
 
 __all__ = [
     "ArchiveError",
@@ -72,8 +71,8 @@ if TYPE_CHECKING:  # the names that `__getattr__` finds, for editors and type ch
     from jitlang.runtime.script import script as script
     from jitlang.runtime.status import status as status
     from jitlang.runtime.status import wait_for_compilation as wait_for_compilation
-    from jitlang.serialization.models import load as load
-    from jitlang.serialization.models import save as save
+    from jitlang.serialization.loading import load as load
+    from jitlang.serialization.saving import save as save
 
 _operators: set[str] = set()
 _LAZY = {"nn": "jitlang.nn", "jit": "jitlang.jit"}
@@ -83,8 +82,8 @@ _LAZY_NAMES = {
     "ScriptModule": ("jitlang.runtime.module", "ScriptModule"),
     "status": ("jitlang.runtime.status", "status"),
     "wait_for_compilation": ("jitlang.runtime.status", "wait_for_compilation"),
-    "save": ("jitlang.serialization.models", "save"),
-    "load": ("jitlang.serialization.models", "load"),
+    "save": ("jitlang.serialization.saving", "save"),
+    "load": ("jitlang.serialization.loading", "load"),
     "set_num_threads": ("jitlang.native.threads", "set_num_threads"),
     "get_num_threads": ("jitlang.native.threads", "get_num_threads"),
 }

@@ -12,7 +12,8 @@ from typing import Any, Final, get_args, get_origin
 from jitlang.errors import CompileError as Error
 from jitlang.runtime.module import ScriptModule, export
 from jitlang.runtime.script import script
-from jitlang.serialization.models import load, save
+from jitlang.serialization.loading import load
+from jitlang.serialization.saving import save
 
 __all__ = ["Error", "Final", "ScriptModule", "annotate", "export", "is_scripting", "is_tracing", "isinstance", "load", "save", "script"]
 

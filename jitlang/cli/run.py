@@ -38,7 +38,7 @@ def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: 
     archive = open_archive(file)
     point = choose_entry(archive, entry, file)
     arguments = read_arguments(point, inputs)
-    from jitlang.serialization.models import entry_points, from_archive
+    from jitlang.serialization.loading import entry_points, from_archive
 
     function = entry_points(from_archive(archive))[point.name]
     positional, named = in_order(point, arguments)

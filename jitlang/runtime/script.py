@@ -18,9 +18,10 @@ from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
+from jitlang.runtime.arguments import exact
 from jitlang.runtime.function import ArgumentError, Callee, Key, function_type, make_function
 from jitlang.schema import MISSING
-from jitlang.types import FLOAT, INT, STR, OptionalType, TensorType, TupleType, Type
+from jitlang.types import TensorType, TupleType, Type
 
 
 class FunctionCallee(Callee):
@@ -101,19 +102,6 @@ class _StaticKey:
         return id(self.value)
 
 
-def exact(value: Any, kind: Type) -> Any:
-    """`value` as an instance of exactly the Python type that stands for `kind`: an int for a float parameter becomes a float."""
-    if kind == FLOAT and type(value) is not float:
-        return float(value)
-    if kind == INT and type(value) is not int:
-        return int(value)
-    if kind == STR and type(value) is not str:
-        return str(value)
-    if isinstance(kind, OptionalType) and value is not None:
-        return exact(value, kind.element)
-    return value
-
-
 def bind(info: FunctionInfo, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
     """The values of all parameters; TypeError with Python's own message where the arguments do not fit."""
     positional = [p for p in info.parameters if not p.keyword_only and not p.variadic]
@@ -180,5 +168,3 @@ def script(obj: Any = None, **_: Any) -> Any:
     callee = FunctionCallee(function)
     callee.check()
     return make_function(callee)
-
-

@@ -16,7 +16,7 @@ import jitlang as jl
 from jitlang.errors import ArchiveError
 from jitlang.nn import Module, Parameter
 from jitlang.serialization import Archive, read_archive, write_archive
-from jitlang.serialization.models import LoadedModule, from_archive
+from jitlang.serialization.loading import LoadedModule, from_archive
 
 SCALE = 3
 

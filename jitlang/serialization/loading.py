@@ -1,9 +1,6 @@
-"""`save` and `load`: scripts and scripted modules as archives, and archives as callables.
+"""`load`: archives as callables.
 
-In: a script function or module, or a file. Out: a file, or a `LoadedModule` or script function that runs without the source.
-
-What is compiled for an entry point: its declared types if it declares all of them and they suffice; else the types that it has been called with, each of
-which is stored as an overload.
+In: a file. Out: a script function or a `LoadedModule`, which run without the source. Imports nothing of the frontend that reads Python.
 """
 
 from __future__ import annotations
@@ -13,136 +10,22 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from jitlang.errors import ArchiveError, CompileError, IRError
+from jitlang.errors import ArchiveError, IRError
 from jitlang.frontend.annotations import fits, type_of_value
-from jitlang.frontend.script.class_types import instance_type
-from jitlang.frontend.script.functions import FunctionInfo
-from jitlang.frontend.script.unit import compile_function
 from jitlang.grammar.types import parse_type
 from jitlang.ir.graph import Graph, Program
 from jitlang.runtime import install  # noqa: F401  gives tensors their type
+from jitlang.runtime.arguments import exact
 from jitlang.runtime.function import Callee, Key, make_function
-from jitlang.runtime.module import ScriptModule
-from jitlang.runtime.script import exact, script
 from jitlang.schema import MISSING
-from jitlang.serialization.archive import STATE, Archive, Place, check_extra_name, read_archive, write_archive
+from jitlang.serialization.archive import STATE, Archive, Place, read_archive
 from jitlang.serialization.guard import script_type
 from jitlang.serialization.manifest import ENTRY, EntryPoint, Parameter
-from jitlang.serialization.merging import merge_programs
 from jitlang.serialization.state import decode_state, encode_state
-from jitlang.serialization.tree import Decoder, Encoder
-from jitlang.types import ClassType, Type
-from jitlang.version import VERSION
+from jitlang.serialization.tree import Decoder
+from jitlang.types import ClassType
 
 PROGRAM = "main"
-
-# ---- saving -------------------------------------------------------------------------------------------------------
-
-
-def save(obj: Any, file: Place, extra: Mapping[str, str | bytes] | None = None) -> None:
-    """Saves a script function, a module or what `load` returned as an archive.
-
-    Args:
-        obj: a script function, a `ScriptModule`, or a Python function or module, which is scripted first.
-        file: a path, or a binary stream. A file appears whole or not at all.
-        extra: files of your own to store with it.
-
-    Raises:
-        CompileError: an entry point that declares its types cannot be compiled.
-        ValueError: an entry point does not declare its types and has not been called yet; a name in `extra` is not allowed.
-        TypeError: the state holds a value that has no type in the language.
-        OSError: the file cannot be written.
-    """
-    loaded = getattr(obj, "callee", None) if not isinstance(obj, LoadedModule) else obj
-    archive = loaded.archive() if isinstance(loaded, LoadedModule | _LoadedCallee) else _archive_of(script(obj))
-    for name, content in (extra or {}).items():
-        reason = check_extra_name(name)
-        if reason:
-            raise ValueError(f"extra file {name!r}: {reason}")
-        archive.extra[name] = content.encode() if isinstance(content, str) else bytes(content)
-    archive.producer = f"jitlang {VERSION}"
-    write_archive(archive, file)
-
-
-def _archive_of(scripted: Any) -> Archive:
-    if not isinstance(scripted, ScriptModule):
-        callee = scripted.callee
-        points, programs = _entry(callee.info.name, callee, scripted, None)
-        return _joined(points, programs)
-    module = scripted.module
-    kind = _kind_of(module)
-    assert kind is not None
-    points, programs = [], {}
-    for name, function in scripted.entry_points.items():
-        own_points, own_programs = _entry(name, function.callee, function, kind)
-        points += own_points
-        programs |= own_programs
-    archive = _joined(points, programs)
-    archive.state, archive.tensors = encode_state(module, _kind_of)
-    return archive
-
-
-def _kind_of(value: Any) -> ClassType | None:
-    found = instance_type(value)
-    return found if isinstance(found, ClassType) else None
-
-
-def _joined(points: list[EntryPoint], programs: dict[str, Program]) -> Archive:
-    merged, names = merge_programs(programs)
-    return Archive(tuple(_replaced(p, names[p.function]) for p in points), {PROGRAM: merged})
-
-
-def _replaced(point: EntryPoint, function: str) -> EntryPoint:
-    return EntryPoint(point.name, PROGRAM, function, point.parameters, point.result, point.bound, point.doc)
-
-
-def _entry(name: str, callee: Any, function: Any, bound: ClassType | None) -> tuple[list[EntryPoint], dict[str, Program]]:
-    """The overloads of one entry point, and their programs by a key that the overload holds in place of its function."""
-    info: FunctionInfo = callee.info
-    skip = 1 if bound is not None else 0
-    declared = [p.type for p in info.parameters[skip:]]
-    found: dict[tuple[Type, ...], Program] = {}
-    failure: CompileError | None = None
-    if all(kind is not None for kind in declared):
-        kinds = tuple(kind for kind in declared if kind is not None)
-        try:
-            found[kinds] = compile_function(callee.function, [bound, *kinds] if bound is not None else kinds, owner=callee.owner)
-        except CompileError as error:
-            failure = error  # what needs a tensor's dtype or rank can be compiled for the calls there were
-    if not found:
-        for key, spec in list(function.specialisations.items()):
-            if all(isinstance(kind, Type) for kind in key) and (bound is None or key[0] is bound):
-                found[key[skip:]] = spec.program
-    if not found:
-        if failure is not None:
-            raise failure
-        raise ValueError(f"{name}() does not declare the types of all its parameters: annotate them, or call it once before it is saved")
-    points, programs = [], {}
-    for kinds, program in found.items():
-        key = f"{name}({', '.join(map(str, kinds))})"
-        parameters = tuple(Parameter(p.name, str(kind), _default(name, p), p.keyword_only) for p, kind in zip(info.parameters[skip:], kinds, strict=True))
-        points.append(EntryPoint(name, PROGRAM, key, parameters, str(program.main.result), bound is not None, _first_line(callee.function)))
-        programs[key] = program
-    return points, programs
-
-
-def _default(name: str, parameter: Any) -> Any:
-    """A default value as an atom of `tree`; MISSING where there is none."""
-    if parameter.default is MISSING:
-        return MISSING
-
-    def refuse(value: Any) -> Any:
-        raise TypeError(f"the default of parameter {parameter.name!r} of {name}() is a {type(value).__name__}, which cannot be stored")
-
-    document = Encoder(lambda value: None, refuse).encode(parameter.default)
-    return refuse(parameter.default) if document["cells"] else document["root"]
-
-
-def _first_line(function: Any) -> str:
-    return ((function.__doc__ or "").strip().splitlines() or [""])[0]
-
-
-# ---- loading ------------------------------------------------------------------------------------------------------
 
 
 def load(file: Place) -> Any:
@@ -322,3 +205,11 @@ class LoadedModule:
 
 def _copied(archive: Archive) -> Archive:
     return dataclasses.replace(archive, tensors=dict(archive.tensors), extra=dict(archive.extra))
+
+
+def archive_of(loaded: Any) -> Archive | None:
+    """The contents of what `load` returned, with the state as it is now; None for anything else."""
+    if isinstance(loaded, LoadedModule):
+        return loaded.archive()
+    callee = getattr(loaded, "callee", None)
+    return callee.archive() if isinstance(callee, _LoadedCallee) else None

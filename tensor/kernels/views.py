@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from jitlang.codegen.library.layout import List
 from jitlang.frontend.kernel import address, b1, cast, check, fail, i64, kernel, local, maximum, memcpy, minimum, ptr, text
 from jitlang.tensor.kernels.pointwise import copy_into

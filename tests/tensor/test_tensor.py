@@ -208,7 +208,7 @@ def test_masks():
     x[x > 5] = 0
     array[array > 5] = 0
     assert np.array_equal(x.numpy(), array)
-    x[jl.tensor([True, False, True])] = jl.tensor([1.0, 2.0, 3.0, 4.0])
+    x[jl.tensor([True, False, True])] = jl.tensor([1.0, 2.0, 3.0, 4.0], dtype=jl.float64)
     array[[True, False, True]] = [1.0, 2.0, 3.0, 4.0]
     assert np.array_equal(x.numpy(), array)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from jitlang.codegen.kernels import address_of
+from jitlang.codegen.kernels import address_of, prepare
 from jitlang.native.layouts import ctypes_type
 from jitlang.native.pytypes import HandleType, handle_type
 from jitlang.tensor import slots
@@ -20,7 +20,7 @@ from jitlang.types import Pointer
 
 HANDLE: HandleType = handle_type(
     TensorMethods,
-    address_of(release_tensor.instance(Pointer(TensorImpl))),
+    prepare(release_tensor.instance(Pointer(TensorImpl))),
     name="jitlang.Tensor",
     slots=slots.addresses("jl.handle.jitlang.Tensor.type"),
 )

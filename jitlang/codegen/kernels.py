@@ -104,7 +104,31 @@ def _found(module: Module, find: str, name: str) -> str:
     return "".join(f"  {line}\n" for line in lines)
 
 
+def _instance(held: Any) -> Instance:
+    return held if isinstance(held, Instance) else decode_instance(held)
+
+
+def _nothing() -> int:
+    """The address of a function that does nothing."""
+    if not _by_symbol.get(""):
+        _by_symbol[""] = engine.link(engine.compile_ir("define i64 @nothing() {\n  ret i64 0\n}", level=0), ["nothing"])["nothing"]
+    return _by_symbol[""]
+
+
+def prepare(instance: Instance) -> int:
+    """The address of an instance all of whose callees are loaded too: for what runs when the interpreter ends."""
+    _nothing()
+    address = address_of(instance)
+    for held in _callees.get(instance, {}).values():
+        callee = _instance(held)
+        if callee.symbol not in _by_symbol:
+            prepare(callee)
+    return address
+
+
 FIND = "jl.host.kernel"
+_by_symbol: dict[str, int] = {}
+_callees: dict[Instance, Mapping[str, Any]] = {}
 _known: dict[str, Any] = {}  # symbol → an instance, or its encoded form
 
 
@@ -114,8 +138,13 @@ def _find(symbol: bytes) -> int:
     interrupted = False
     while True:
         try:
-            held = _known[symbol.decode()]
-            address = address_of(held if isinstance(held, Instance) else decode_instance(held))
+            name = symbol.decode()
+            known = _by_symbol.get(name)
+            if known is not None:
+                return known
+            if sys.is_finalizing():
+                return _nothing()  # nothing can be compiled any more; what is called now only gives things up
+            address = address_of(_instance(_known[name]))
             break
         except KeyboardInterrupt:  # native code is waiting for the address: let the signal be seen at its next poll
             interrupted = True
@@ -127,12 +156,16 @@ def _find(symbol: bytes) -> int:
     return address
 
 
+# Loops of kernels are worth the widest vectors; LLVM alone stops at half of them on AVX-512.
+_WIDE = '"prefer-vector-width"="512"'
+
+
 def emit(module: Module, instance: Instance, linkage: str = "internal", attributes: str = "") -> None:
     """Adds the code of an instance to `module`."""
     _, raises = abi(instance)
     inline = {"always": "alwaysinline", "never": "noinline"}.get(instance.kernel.inline, "")
     module.functions[instance.symbol] = ""  # known from here on
-    builder = FunctionBuilder(module, instance.graph, instance.symbol, raises=raises, linkage=linkage, attributes=f"{inline} {attributes}".strip())
+    builder = FunctionBuilder(module, instance.graph, instance.symbol, raises=raises, linkage=linkage, attributes=f"{inline} {_WIDE} {attributes}".strip())
     builder.lower()
 
 
@@ -193,7 +226,7 @@ def address_of(instance: Instance) -> int:
         return found
     with _lock:
         if instance not in _addresses:
-            _addresses[instance] = _load(instance)
+            _addresses[instance] = _by_symbol[instance.symbol] = _load(instance)
         return _addresses[instance]
 
 
@@ -216,7 +249,9 @@ def _load(instance: Instance) -> int:
         metadata = {**metadata_of(module), "result": encode_type(result), "raises": raises}
         if name and None not in metadata["kernels"].values():
             cache.store(name, metadata, code)
+        _callees[instance] = module.kernels
         return link(code, module, [instance.symbol])[instance.symbol]
+    _callees[instance] = metadata["kernels"]
     return link(code, metadata, [instance.symbol])[instance.symbol]
 
 

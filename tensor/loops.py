@@ -56,6 +56,11 @@ class Loop:
         return made
 
 
+def all_loops() -> list[Loop]:
+    """The loops of all operators."""
+    return list(_loops)
+
+
 def _address_of(instance: Instance) -> int:
     from jitlang.codegen.kernels import address_of  # loads the code generator, which an import of the tensors does not need
 

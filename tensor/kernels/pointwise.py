@@ -21,6 +21,7 @@ from jitlang.frontend.kernel import (
     likely,
     local,
     maximum,
+    memcpy,
     minimum,
     ptr,
     sizeof,
@@ -47,6 +48,9 @@ CHUNK = 256
 def gather(buffer: Any, source: ptr[u8], stride: i64, n: i64) -> None:
     """Copies n elements, `stride` bytes apart, to a dense buffer."""
     T = typeof(buffer)
+    if stride == sizeof(T.element):
+        memcpy(cast(ptr[u8], buffer), source, n * stride)
+        return
     for i in range(n):
         buffer[i] = cast(T, source + i * stride)[0]
 

@@ -26,8 +26,8 @@ from jitlang.types import VOID
 Tensor = ptr[TensorImpl]
 LANES = 32
 CHUNK = 4096
-WIDTH = 16  # results that are computed side by side when they are neighbours in memory
-LEVELS = 44
+WIDTH = 64  # results that are computed side by side when they are neighbours in memory
+LEVELS = 40
 
 LOOP_ARGUMENTS = (i64, ptr[u8], i64, i64, i64, ptr[u8], i64)
 

@@ -19,6 +19,7 @@ from jitlang.ir.graph import Graph, Program, Value, recompute_uses
 from jitlang.registry import Operator
 from jitlang.runtime.function import Callee, Key, make_function
 from jitlang.source import Source
+from jitlang.tensor.handles import Tensor
 from jitlang.types import NONE, STR, Type
 
 
@@ -38,6 +39,8 @@ class OperatorCallee(Callee):
         return "\n\n".join([self.rows[0].doc, "\n".join(row.text for row in self.rows)])
 
     def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
+        args = tuple(map(_plain, args))
+        kwargs = {name: _plain(value) for name, value in kwargs.items()}
         given = [_given(value) for value in args]
         named = [(name, _given(value)) for name, value in kwargs.items()]
         values = [v for v, t in zip((*args, *kwargs.values()), (*given, *(t for _, t in named)), strict=True) if isinstance(t, Type)]
@@ -75,14 +78,27 @@ class RowCallee(OperatorCallee):
         return super().prepare(args[:split], {a.name: v for a, v in zip(arguments[split:], args[split:], strict=True)})
 
 
+_EXACT = (int, float, bool, str, list, tuple, type(None))
+
+
+def _plain(value: Any) -> Any:
+    """`value` as one of exactly Python's own types, where it is a subclass of one (a `Size`, an IntEnum) or a number of NumPy."""
+    if type(value) in _EXACT:
+        return value
+    for kind in (bool, int, float, str, tuple, list):
+        if isinstance(value, kind):
+            return kind(value)
+    if not isinstance(value, Tensor) and hasattr(value, "__index__"):
+        return value.__index__()
+    return value
+
+
 def _given(value: Any) -> Type | Static:
     """What an argument is known by: text and None by their value, everything else by its type."""
     if value is None or isinstance(value, str):
         return Static(value)
     kind = type_of_value(value)
     if kind is None:
-        if hasattr(value, "__index__"):
-            return type_of_value(value.__index__()) or Static(value)
         raise ScriptTypeError(f"a {type(value).__name__} is no argument of an operator")
     return general(kind, True)
 

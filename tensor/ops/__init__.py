@@ -7,6 +7,7 @@ from jitlang.tensor.ops import (  # noqa: F401
     conversions,
     convolution,
     creation,
+    einsum,
     elementary,
     elements,
     extremes,

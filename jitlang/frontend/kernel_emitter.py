@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitlang.errors import CompileError, ScriptAttributeError, ScriptSyntaxError, ScriptTypeError, ScriptValueError
-from jitlang.frontend.emitter import Emitter, Entry, Result, Static
+from jitlang.frontend.emitter import Entry, Result, Static
 from jitlang.frontend.kernel import Extern, Instance, Intrinsic, Kernel, Shared, size_of
 from jitlang.frontend.kernel_intrinsics import INTRINSICS
+from jitlang.frontend.loops import LoopEmitter
 from jitlang.frontend.python_source import function_ast
 from jitlang.ir.graph import Graph, Value
 from jitlang.types import (
@@ -66,7 +67,7 @@ def _nothing() -> None:
     return None
 
 
-class KernelEmitter(Emitter):
+class KernelEmitter(LoopEmitter):
     """Emits one instance."""
 
     tracks_undefined = False
@@ -258,12 +259,22 @@ class KernelEmitter(Emitter):
                 continue
             rest = ast.BoolOp(node.op, node.values[i:]) if i + 1 < len(node.values) else operand
             ast.copy_location(rest, operand)
-            cond = self.coerce(result, B1, "the operand")
-            return self._choose(cond, lambda rest=rest: self.expression(rest) if is_and else Static(True), lambda rest=rest: Static(False) if is_and else self.expression(rest))  # type: ignore[misc]
+            return self._decide(self.coerce(result, B1, "the operand"), rest, is_and)
         return result
 
+    def _decide(self, cond: Value, rest: ast.expr, is_and: bool) -> Value:
+        """``cond and rest`` or ``cond or rest``."""
+
+        def evaluated() -> Result:
+            return self.expression(rest)
+
+        def decided() -> Result:
+            return Static(not is_and)
+
+        return self._choose(cond, evaluated, decided) if is_and else self._choose(cond, decided, evaluated)
+
     def _ifexp(self, node: ast.IfExp) -> Result:
-        cond, when_true, when_false = self.condition(node.test)
+        cond, _, _ = self.condition(node.test)
         if isinstance(cond, Static):
             return self.expression(node.body if cond.value else node.orelse)
         return self._choose(cond, lambda: self.expression(node.body), lambda: self.expression(node.orelse))
@@ -504,8 +515,7 @@ class KernelEmitter(Emitter):
             self.assign(statement.target, params[0])
             self.body(statement.body)
 
-        names = [n for n in self.carried_names(statement)]
-        self.loop("prim::For", leading, (kind,), names, body)
+        self.loop("prim::For", leading, (kind,), self.carried_names(statement), body)
 
 
 def _static_cast(value: Any, target: Machine) -> Any:

@@ -177,7 +177,7 @@ def _context(e: KernelEmitter, a: list[Result]) -> Result:
 def _function_pointer(e: KernelEmitter, a: list[Result]) -> Result:
     if not isinstance(a[0], Static) or not isinstance(a[0].value, Kernel):
         e.fail(ScriptTypeError, "function_pointer() takes a kernel and its argument types")
-    chosen = [x.value if isinstance(x, Static) and isinstance(x.value, Type) else x for x in a[1:]]
+    chosen = [x if isinstance(x, Static) and not isinstance(x.value, Type) else _type(e, x) for x in a[1:]]
     instance = a[0].value.instance(*chosen)
     return e.emit("ll::function", (), (Pointer(U8),), instance=instance).output
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jitlang.errors import ScriptNameError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type, type_of_value
-from jitlang.frontend.emitter import Emitter, Left, Result, Static
+from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.liveness import stores
+from jitlang.frontend.loops import LoopEmitter
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo
 from jitlang.frontend.script.match import Match, constant_of, match
 from jitlang.ir.graph import Block, Graph, Node, Value
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 
 
-class ScriptBase(Emitter):
+class ScriptBase(LoopEmitter):
     """Constants, operators, conversions and truth."""
 
     def __init__(self, unit: Unit, graph: Graph, source: Source, function: str, lookup: Callable[[str], Any]) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitlang.frontend.annotations import join_containers
-from jitlang.frontend.emitter import Target, Widen
+from jitlang.frontend.emitter import Target
+from jitlang.frontend.loops import Widen
 from jitlang.frontend.script.base import ScriptBase
 from jitlang.frontend.script.class_types import widen_attribute
 from jitlang.ir.graph import Node, Value
@@ -160,7 +161,7 @@ class Conversions(ScriptBase):
                 raise Widen(target, name, FLOAT)
 
     def carried_values(self, target: Target) -> list[Value]:
-        """As in `Emitter`; a literal int in front of a loop that makes it a float is taken as a float."""
+        """As in `LoopEmitter`; a literal int in front of a loop that makes it a float is taken as a float."""
         for name, type in zip(target.names, target.types, strict=True):
             entry = self.env.get(name)
             if not isinstance(entry, Value):

@@ -107,7 +107,7 @@ class Narrowing(Conversions):
         body: Callable[[list[Value]], None],
         orelse: Sequence[ast.stmt] = (),
     ) -> None:
-        """As in `Emitter`; nothing is known of attributes at the head of a loop, because its body may change them."""
+        """As in `LoopEmitter`; nothing is known of attributes at the head of a loop, because its body may change them."""
         self.epoch += 1
 
         def run(params: list[Value]) -> None:

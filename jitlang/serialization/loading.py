@@ -180,7 +180,8 @@ class LoadedModule:
         return getattr(self._root, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = self._archive.declared[PROGRAM].get(type(self._root).__name__, {}).get(name) if self._root is not None else None
+        own = self._kinds().get(type(self._root))
+        kind = self._archive.declared[PROGRAM][own.name].get(name) if own is not None else None
         if kind is None:
             raise AttributeError(f"the module has no attribute {name!r}")
         found = type_of_value(value)
@@ -194,12 +195,17 @@ class LoadedModule:
     def __repr__(self) -> str:
         return f"LoadedModule({'; '.join(str(p) for p in self._archive.entry_points)})"
 
+    def _kinds(self) -> dict[type, ClassType]:
+        """The archive's class types by the Python classes of their objects."""
+        program = self._archive.programs.get(PROGRAM)
+        return {} if program is None else {k.python: k for k in program.classes.values() if isinstance(k, ClassType) and k.python is not None}
+
     def archive(self) -> Archive:
         """The contents again, with the state as it is now, to be saved."""
         copy = _copied(self._archive)
         if self._root is not None:
-            by_python = {kind.python: kind for kind in copy.programs[PROGRAM].classes.values() if isinstance(kind, ClassType) and kind.python is not None}
-            copy.state, copy.tensors = encode_state(self._root, lambda value: by_python.get(type(value)))
+            kinds = self._kinds()
+            copy.state, copy.tensors = encode_state(self._root, lambda value: kinds.get(type(value)))
         return copy
 
 

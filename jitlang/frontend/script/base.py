@@ -245,7 +245,7 @@ class ScriptBase(LoopEmitter):
         from jitlang.frontend.script.match import substitute
 
         if row.infer is not None:
-            types, constants = [v.type for v in inputs], [constant_of(v) for v in inputs]
+            types, constants = [_precise(v) for v in inputs], [constant_of(v) for v in inputs]
             try:
                 inferred = row.infer(types, constants)
             except TypeError:  # the rule does not expect a list of which some items are not known
@@ -490,6 +490,17 @@ class Parts:
 
     def __init__(self, items: Sequence[Result]) -> None:
         self.items = list(items)
+
+
+def _precise(value: Value) -> Type:
+    """A value's type; of a list display of tensors also what is known of them: nothing else can have changed the list yet."""
+    node = value.node
+    if node is None or node.kind != "prim::List" or not node.inputs or not isinstance(node.inputs[0].type, TensorType):
+        return value.type
+    element: Type | None = node.inputs[0].type
+    for item in node.inputs[1:]:
+        element = join(element, item.type) if element is not None else None
+    return value.type if element is None else ListType(element)
 
 
 def constant_type(value: Any) -> Type:

@@ -115,12 +115,14 @@ def class_type(cls: type) -> ClassType | None:
     known = _DECLARED.get(cls)
     if known is not None:
         return known
-    if not _annotated(cls):
-        made = _TYPES.get(cls)
-        return made[-1] if made else None
-    type = _new(cls)
-    _DECLARED[cls] = type
+    # Known from here on: the class's own annotations may name it.
+    type = _DECLARED[cls] = ClassType(type_name(cls), {}, cls)
     try:
+        type.attributes.update(declared_attributes(cls))
+        if not _annotated(cls):
+            del _DECLARED[cls]
+            made = _TYPES.get(cls)
+            return made[-1] if made else None
         _fill(type, None)
     except Restart:
         raise
@@ -254,6 +256,9 @@ def _conforms(held: dict[str, Any], type: ClassType) -> bool:
     for name, kind in type.attributes.items():
         if name not in held:
             return False
+        inner = kind.element if isinstance(kind, OptionalType) else kind
+        if isinstance(inner, ClassType) and not inner.is_module and _DECLARED.get(held[name].__class__) is inner:
+            continue  # what it holds in turn is looked at when it is converted: chains may be long, and rings have no end
         given = type_of_value(held[name])
         if given is None or not fits(given, kind):
             return False

@@ -44,6 +44,7 @@ from jitlang.types import (
     Type,
     TypeVariable,
     is_subtype,
+    join,
 )
 
 if TYPE_CHECKING:

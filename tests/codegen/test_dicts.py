@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from rowcheck import check_row
+
+from tests.codegen.rowcheck import check_row
 
 # key type, value type, a dict, a key in it, one that is not, a value
 KINDS: list[tuple[str, str, dict[Any, Any], Any, Any, Any]] = [

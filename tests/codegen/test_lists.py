@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from rowcheck import check_row
+
+from tests.codegen.rowcheck import check_row
 
 LAST = 2**63 - 1
 # element type, a list, a value that is not in it

@@ -1,10 +1,9 @@
 """Whole programs in native code and in the interpreter: loops over containers, objects, ownership along every way out."""
 
-from rowcheck import check, compile_native
-
 from jitlang.codegen.library import memory
 from jitlang.frontend.script import compile_function
 from jitlang.types import INT
+from tests.codegen.rowcheck import check, compile_native
 
 LINKED = """
 class Node:

@@ -1,7 +1,8 @@
 """Rows of strings in native code against their Python meaning: characters of one, two and four bytes."""
 
 import pytest
-from rowcheck import check_row
+
+from tests.codegen.rowcheck import check_row
 
 LAST = 2**63 - 1
 TEXTS = ["", "a", "hello world", "\xfcn\xef", "\u4e2d\u6587abc", "\U0001f600x", "  a  b ", "aXbXc", "ab" * 50, "123", "\x1c\t ", "\u2003a\u2003", "Ab1", "\xdf"]

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracle import check
+
+from tests.language.oracle import check
 
 
 def collatz(n: int) -> int:

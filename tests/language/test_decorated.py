@@ -1,10 +1,10 @@
 """Functions and classes that are decorated where they stand: they call themselves, one another, and functions further down."""
 
 import pytest
-from oracle import tier
 
 import jitlang as jl
 from jitlang.errors import ScriptNameError
+from tests.language.oracle import tier
 
 
 @jl.script

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 import pytest
-from oracle import check_error, program_for
 
 from jitlang.errors import CompileError, ScriptAttributeError, ScriptNameError, ScriptSyntaxError, ScriptTypeError, ScriptValueError
+from tests.language.oracle import check_error, program_for
 
 
 def add_str(a: int, b: str):

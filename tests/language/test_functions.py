@@ -6,10 +6,10 @@ from enum import Enum, IntEnum
 from typing import Any, NamedTuple, Optional, TypeVar
 
 import pytest
-from oracle import check, program_for
 
 from jitlang.frontend.script import compile_function
 from jitlang.types import FLOAT, INT, STR, OptionalType
+from tests.language.oracle import check, program_for
 
 K = 7
 NAME = "const"

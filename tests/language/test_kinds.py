@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 import pytest
-from oracle import check
+
+from tests.language.oracle import check
 
 
 def loop_else(xs: list[int]):

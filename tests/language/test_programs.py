@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 import pytest
-from oracle import check
+
+from tests.language.oracle import check
 
 ROMAN = [(1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"), (50, "L"), (40, "XL"), (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")]
 VOWELS = "aeiou"

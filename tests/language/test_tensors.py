@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 import pytest
-from oracle import check, check_error, copied, program_for, same
 
 import jitlang as jl
 from jitlang import Tensor
@@ -14,6 +13,7 @@ from jitlang.frontend.annotations import type_of_value
 from jitlang.frontend.script import compile_method
 from jitlang.interpreter.vm import VM
 from jitlang.ir.verifier import verify_program
+from tests.language.oracle import check, check_error, copied, program_for, same
 
 nn = pytest.importorskip("jitlang.nn")
 

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from oracle import check
+
+from tests.language.oracle import check
 
 INTS = [(7, 2), (-7, 2), (7, -2), (0, 5), (5, 0), (2**62, 2), (-(2**63), -1), (3, 63), (1, 62), (-1, 3)]
 FLOATS = [(7.5, 2.0), (-7.5, 2.0), (1.0, 0.0), (0.0, -1.0), (1e308, 10.0), (2.0, 0.5), (math.inf, 1.0), (-8.0, 1 / 3)]

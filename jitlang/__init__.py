@@ -26,7 +26,7 @@ from jitlang.tensor.callables import on_change as _on_change
 from jitlang.tensor.callables import set_maker as _set_maker
 from jitlang.tensor.tensor import Device, Size, Tensor, as_tensor, device, from_dlpack, from_numpy, is_tensor, set_printoptions, tensor
 from jitlang.types import DTYPES as _DTYPES
-from jitlang.version import VERSION as __version__
+from jitlang.version import VERSION as __version__  # noqa: N811  the name that Python's tools know
 
 
 def _compiled_operator(rows: Any) -> Any:

@@ -33,7 +33,7 @@ def is_tracing() -> bool:
     return False
 
 
-def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001  PyTorch's name
+def isinstance(obj: Any, target_type: Any) -> bool:
     """Whether `obj` is of a type, which may be a container's type with its element types (``List[int]``)."""
     origin, args = get_origin(target_type), get_args(target_type)
     if builtins.isinstance(target_type, tuple):

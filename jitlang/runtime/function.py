@@ -13,6 +13,7 @@ import threading
 import time
 import types
 from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
 from typing import Any
 
 from jitlang.config import flag
@@ -143,7 +144,7 @@ class ArgumentError(TypeError):
 
 ArgumentError.__name__ = ArgumentError.__qualname__ = "TypeError"
 ArgumentError.__module__ = "builtins"
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PACKAGE = f"{Path(__file__).absolute().parent.parent}{os.sep}"
 
 
 def user_traceback(error: BaseException) -> types.TracebackType | None:

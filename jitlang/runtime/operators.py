@@ -79,13 +79,14 @@ class RowCallee(OperatorCallee):
 
 
 _EXACT = (int, float, bool, str, list, tuple, type(None))
+_BASES: tuple[type[Any], ...] = (bool, int, float, str, tuple, list)
 
 
 def _plain(value: Any) -> Any:
     """`value` as one of exactly Python's own types, where it is a subclass of one (a `Size`, an IntEnum) or a number of NumPy."""
     if type(value) in _EXACT:
         return value
-    for kind in (bool, int, float, str, tuple, list):
+    for kind in _BASES:
         if isinstance(value, kind):
             return kind(value)
     if not isinstance(value, Tensor) and hasattr(value, "__index__"):

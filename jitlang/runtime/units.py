@@ -131,7 +131,9 @@ def slow_entry() -> int:
     """The end of every chain: a vectorcall function that calls Python's dispatcher."""
     if not _slow:
         code, _, _ = cache.cached_object([_SLOW], lambda: (_SLOW, {}), level=1, whole_package=False)
-        _slow.append(engine.link(code, ["jl.slow"], {"dispatch": host.shared_cell(DISPATCH_CELL), "clean": host.shared_cell(CLEAN_CELL), "none": id(None)})["jl.slow"])
+        _slow.append(
+            engine.link(code, ["jl.slow"], {"dispatch": host.shared_cell(DISPATCH_CELL), "clean": host.shared_cell(CLEAN_CELL), "none": id(None)})["jl.slow"]
+        )
     return _slow[0]
 
 

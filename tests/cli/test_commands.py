@@ -46,7 +46,9 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_costs_little() -> None:
     """Nothing is imported for it beyond what `import jitlang` needs: no NumPy, no grammar, no terminal library."""
-    code = "import sys; from jitlang.cli import main\ntry: main(['--help'])\nfinally: print(sorted({'numpy', 'rich', 'lark'} & set(sys.modules)), file=sys.stderr)"
+    code = (
+        "import sys; from jitlang.cli import main\ntry: main(['--help'])\nfinally: print(sorted({'numpy', 'rich', 'lark'} & set(sys.modules)), file=sys.stderr)"
+    )
     start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"

@@ -45,9 +45,7 @@ class ScriptBuilder(FunctionBuilder):
 
 def recursive_functions(program: Program) -> set[str]:
     """The names of the functions that may call themselves, directly or by way of others."""
-    calls = {
-        name: {n.attributes["callee"] for n in graph.walk() if n.kind == "prim::Call"} for name, graph in program.functions.items()
-    }
+    calls = {name: {n.attributes["callee"] for n in graph.walk() if n.kind == "prim::Call"} for name, graph in program.functions.items()}
     found = set()
     for name in calls:
         seen: set[str] = set()

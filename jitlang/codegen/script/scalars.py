@@ -156,5 +156,3 @@ NATIVE["math_isfinite"] = lambda b, node: b.op(f"fcmp one double {_fabs(b, node)
 def _copysign(b: FunctionBuilder, node: Node) -> str:
     x, y = _two(b, node)
     return b.op(f"call double {b.module.declare('llvm.copysign.f64', 'double (double, double)')}(double {x}, double {y})")
-
-

@@ -158,10 +158,10 @@ class _Builder(TypeBuilder):
         return ClassTree(str(children[0]), frozenset(str(c) for c in rest if isinstance(c, str)), members, values, children[0].line)
 
     def member(self, children: list[Any]) -> tuple[str, TypeTree]:
-        return str(children[0]), children[1]
+        return _member_name(children[0]), children[1]
 
     def constant(self, children: list[Any]) -> tuple[str, tuple[Any]]:
-        return str(children[0]), children[1]
+        return _member_name(children[0]), children[1]
 
     def graph(self, children: list[Any]) -> GraphTree:
         name, *rest = children
@@ -254,6 +254,11 @@ class _Builder(TypeBuilder):
     def tuple(self, children: list[Any]) -> tuple[Any]:
         values = tuple(c[0] for c in children if c is not None)
         return (Literal("tuple", values) if any(isinstance(v, Literal) for v in values) else values,)
+
+
+def _member_name(token: Any) -> str:
+    """A name that is no identifier (the parts of a module list are called 0, 1, …) stands in quotes."""
+    return read_string(str(token)) if token.type == "STRING" else str(token)
 
 
 def _symbol(token: str) -> str:

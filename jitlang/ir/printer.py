@@ -161,11 +161,16 @@ def _declarations(program: Program, hook: Hook | None) -> list[str]:
             members = [f"  {name}: {inner}" for name, inner in kind.fields.items()]
             head = f"struct {kind.name}"
         else:
-            members = [f"  {name}: {inner}" for name, inner in kind.attributes.items()]
-            members += [f"  {name} = {write_literal(value, hook)}" for name, value in kind.values.items()]
+            members = [f"  {_member(name)}: {inner}" for name, inner in kind.attributes.items()]
+            members += [f"  {_member(name)} = {write_literal(value, hook)}" for name, value in kind.values.items()]
             head = f"class {kind.name}{' module' * kind.is_module}{' enum' * kind.is_enum}"
         lines += [head + ":" * bool(members), *members]
     return lines
+
+
+def _member(name: str) -> str:
+    """An attribute's name; in quotes where it is no identifier (the parts of a module list are called 0, 1, …)."""
+    return name if name.isidentifier() and name.isascii() else write_string(name)
 
 
 def _symbol(name: str) -> str:

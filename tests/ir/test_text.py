@@ -15,7 +15,7 @@ from jitlang.ir.graph import Graph, Node, Program
 from jitlang.ir.printer import print_graph, print_program, write_literal
 from jitlang.ir.reader import parse_graph, parse_program
 from jitlang.source import Source, SourceRange
-from jitlang.types import DTYPES, FLOAT, I64, INT, NONE, ClassType, ListType, Pointer, StructType, TensorType, TupleType
+from jitlang.types import DTYPES, FLOAT, I64, INT, NONE, STR, ClassType, ListType, Pointer, StructType, TensorType, TupleType
 
 EVERYTHING = """\
 entry @f
@@ -219,3 +219,17 @@ def test_lists_keep_their_types() -> None:
     again = parse_program(print_program(program))
     assert program_difference(program, again) is None
     assert again.main.result is again.classes[kind.name]
+
+
+def test_attributes_that_are_no_identifiers() -> None:
+    layers = ClassType("net.Layers", {"0": INT, "a b": STR, "class": INT}, is_module=True)
+    graph = Graph("f", INT)
+    graph.block.add_param(layers, "self")
+    graph.block.append(Node("prim::GetAttr", graph.params, [INT], name="0"))
+    graph.block.append(Node("prim::return", graph.block.nodes[0].outputs))
+    program = Program("f", {"f": graph}, {layers.name: layers})
+    text = print_program(program)
+    assert '  "0": int' in text
+    again = parse_program(text)
+    assert list(again.classes["net.Layers"].attributes) == ["0", "a b", "class"]
+    assert print_program(again) == text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -93,7 +94,9 @@ def torch_function(row: Operator) -> Any:
 
 def run(function: Any, args: Any, kwargs: Any) -> tuple[Any, BaseException | None]:
     try:
-        return function(*args, **kwargs), None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch warns of much that is well defined
+            return function(*args, **kwargs), None
     except Exception as error:
         return None, error
 

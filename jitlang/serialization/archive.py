@@ -24,6 +24,7 @@ import json
 import mmap
 import os
 import secrets
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -198,7 +199,7 @@ def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None, 
     _check_size(ENTRY, entries[ENTRY])
     check_crc(data, ENTRY, entries[ENTRY])
     manifest = decode_manifest(entries.pop(ENTRY))
-    _check_sums(entries, manifest.checksums)
+    weights_are_sound = _check_sums(entries, manifest.checksums)
     archive = Archive(manifest.entry_points, producer=manifest.producer, sizes={n: len(e) for n, e in entries.items()})
     for name, content in entries.items():
         _check_size(name, content)
@@ -209,6 +210,7 @@ def _decode(data: memoryview, references: Callable[[str, Archive], Any] | None, 
             text, key = _text(name, content), name[5:-3]
             archive.programs[key], archive.declared[key] = decode_program(text, name, archive.sources, label, constants)
             archive.texts[key] = text
+    weights_are_sound()
     for point in archive.entry_points:
         held = archive.programs.get(point.program)
         if held is None or point.function not in held.functions:
@@ -233,15 +235,40 @@ def _take(archive: Archive, name: str, content: memoryview) -> None:
         archive.extra[name[6:]] = bytes(content)
 
 
-def _check_sums(entries: Mapping[str, memoryview], checksums: Mapping[str, str]) -> None:
+def _check_sums(entries: Mapping[str, memoryview], checksums: Mapping[str, str]) -> Callable[[], None]:
+    """Checks every entry but the weights, which a thread looks at while the programs are parsed: the function returned waits for it and raises."""
     for name in checksums:
         if name not in entries:
             raise ArchiveError(f"entry {name!r} is missing")
     for name, content in entries.items():
         if name not in checksums:
             raise ArchiveError(f"entry {name!r}: the manifest does not list it")
-        if hashlib.sha256(content).hexdigest() != checksums[name]:
-            raise ArchiveError(f"entry {name!r}: damaged (its SHA-256 is not the one in the manifest)")
+        if name != WEIGHTS:
+            _check_sum(name, content, checksums[name])
+    if WEIGHTS not in entries:
+        return lambda: None
+    failures: list[ArchiveError] = []
+
+    def look() -> None:
+        try:
+            _check_sum(WEIGHTS, entries[WEIGHTS], checksums[WEIGHTS])
+        except ArchiveError as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+
+    def wait() -> None:
+        thread.join()
+        if failures:
+            raise failures[0]
+
+    return wait
+
+
+def _check_sum(name: str, content: memoryview, wanted: str) -> None:
+    if hashlib.sha256(content).hexdigest() != wanted:
+        raise ArchiveError(f"entry {name!r}: damaged (its SHA-256 is not the one in the manifest)")
 
 
 def _check_size(name: str, content: memoryview) -> None:

@@ -76,7 +76,9 @@ def unary(
 ) -> Any:
     """``name(Tensor self) -> Tensor`` and, if `inplace`, ``name_``; `alias` are further names of both. Returns the loops' table."""
     table = loop(name, ops, 1, rule).table
-    samples = [Sample(t) for t in tensors(tuple(dtypes), low, high, special)]
+
+    def samples() -> list[Sample]:
+        return [Sample(t) for t in tensors(tuple(dtypes), low, high, special)]
 
     def fresh() -> Kernel:
         @kernel
@@ -173,8 +175,16 @@ def binary(
         operator: Python's operator of that meaning; there is then also a form ``name.Scalar_Tensor`` for a number on the left.
     """
     table = loop(name, ops, 2, rule).table
-    both = [Sample(a, b) for a, b in pairs(dtypes, low, high, low2)]
-    single = [Sample(A((3, 4), d, max(low, 0) if d == "uint8" else low, high), s) for d in dtypes for s in scalars]
+
+    def both() -> list[Sample]:
+        return [Sample(a, b) for a, b in pairs(dtypes, low, high, low2)]
+
+    def single() -> list[Sample]:
+        return [Sample(A((3, 4), d, max(low, 0) if d == "uint8" else low, high), s) for d in dtypes for s in scalars]
+
+    def swapped() -> list[Sample]:
+        return [Sample(s.args[1], s.args[0]) for s in single()]
+
     for each in (name, *alias):
         made = _binary_kernels(table, rule, check, reverse)
         for form in forms:
@@ -188,7 +198,6 @@ def binary(
                 row(text, f"{doc[:-1]}, in place.", made[f"{form}_"], infer=rules.same, samples=samples)
         if operator is not None:
             text = f"{each}.Scalar_Tensor(Scalar self, Tensor other) -> Tensor"
-            swapped = [Sample(s.args[1], s.args[0]) for s in single]
             extra = {"oracle": operator}
             row(text, doc, made["Scalar_Tensor"], PURE, POINTWISE, infer=rules.pointwise(rule), samples=swapped, variants=("function",), extra=extra)
     return table

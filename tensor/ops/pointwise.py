@@ -105,9 +105,14 @@ def _with_alpha(name: str, alias: str, plain: Any, factor: Any, doc: str, operat
         slot, room = local(TensorImpl, 1), local(f64, 1)
         return loops.binary(plain, SAME, number(slot, cast(ptr[u8], room), self), other)
 
-    both = [Sample(x, y) for x, y in pairs(dtypes)] + [Sample(A((3, 4)), A((4,), seed=1), alpha=2.5), Sample(A((3,), "int64"), A((3,)), alpha=3)]
-    both += [Sample(A((3,), "int64"), A((3,), "int32"), alpha=0.5, error=True), Sample(A((3,)), A((4,)), error=True)]
-    single = [Sample(A((3, 4), d, 0), s) for d in dtypes for s in (2, 2.5)] + [Sample(A((3,)), 2, alpha=3)]
+    def both() -> list[Sample]:
+        made = [Sample(x, y) for x, y in pairs(dtypes)]
+        made += [Sample(A((3, 4)), A((4,), seed=1), alpha=2.5), Sample(A((3,), "int64"), A((3,)), alpha=3)]
+        return [*made, Sample(A((3,), "int64"), A((3,), "int32"), alpha=0.5, error=True), Sample(A((3,)), A((4,)), error=True)]
+
+    def single() -> list[Sample]:
+        return [Sample(A((3, 4), d, 0), s) for d in dtypes for s in (2, 2.5)] + [Sample(A((3,)), 2, alpha=3)]
+
     infer, more = rules.pointwise(SAME, 2), {"variants": ("function",), "extra": {"oracle": operator}}
     for each in filter(None, (name, alias)):
         row(f"{each}.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", doc, tensor, PURE, POINTWISE, infer=infer, samples=both)

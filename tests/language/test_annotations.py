@@ -13,12 +13,12 @@ from jitlang.frontend.script import signature_of
 from jitlang.types import FLOAT, INT, NONE, STR, ListType, OptionalType, TensorType, TupleType, dtype_named
 
 
-class Pair(NamedTuple):
+class NotedPair(NamedTuple):
     a: int
     b: str
 
 
-class Point:
+class NotedPoint:
     def __init__(self, x: float, y: float = 0.0):
         self.x, self.y, self.tags = x, y, [""]
 
@@ -60,9 +60,9 @@ Untyped = namedtuple("Untyped", ["p", "q"])
         (Final[int], "int"),
         (typing.Annotated[int, "x"], "int"),
         (UserId, "int"),
-        (Pair, "NamedTuple[Pair](a: int, b: str)"),
-        (Point, "Point"),
-        (List[Point], "List[Point]"),  # noqa: UP006
+        (NotedPair, "NamedTuple[NotedPair](a: int, b: str)"),
+        (NotedPoint, "NotedPoint"),
+        (List[NotedPoint], "List[NotedPoint]"),  # noqa: UP006
         (Data, "Data"),
     ],
 )
@@ -99,9 +99,9 @@ def test_annotations_that_are_none() -> None:
         ((1, "a", None), "Tuple[int, str, None]"),
         ([[], [1]], "List[List[int]]"),
         ([], "List[Never]"),
-        (Pair(1, "x"), "NamedTuple[Pair](a: int, b: str)"),
+        (NotedPair(1, "x"), "NamedTuple[NotedPair](a: int, b: str)"),
         (Untyped(1, 2.5), "NamedTuple[Untyped](p: int, q: float)"),
-        (Point(1.0), "Point"),
+        (NotedPoint(1.0), "NotedPoint"),
         (dtype_named("int64"), "dtype"),
     ],
 )
@@ -117,9 +117,9 @@ def test_values_without_a_type() -> None:
 
 
 def test_classes_have_the_attributes_that_init_sets() -> None:
-    point = annotation_type(Point)
+    point = annotation_type(NotedPoint)
     assert {n: str(t) for n, t in point.attributes.items()} == {"x": "float", "y": "float", "tags": "List[str]"}  # type: ignore[union-attr]
-    assert type_of_value(Point(1.0)) is point
+    assert type_of_value(NotedPoint(1.0)) is point
     assert annotation_type(Data) is type_of_value(Data(1))
     one, two = type_of_value(Guess(1)), type_of_value(Guess("a"))
     assert one is not two

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import MethodType
 from typing import Any
 
-from jitlang.tensor.callables import has_variant, operator
+from jitlang.tensor.callables import has_variant, on_change, operator
 from jitlang.types import DType, dtype_coded, dtype_named
 
 _NUMBERS = (int, float, bool)
@@ -290,12 +290,30 @@ class TensorMethods:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not has_variant(name, "method"):
             raise AttributeError(f"'Tensor' object has no attribute '{name}'")
-        return MethodType(operator(name), self)
+        found = operator(name)
+        # From now on the class has it: the next look-up binds it without passing through Python code.
+        _installed.add(name)
+        setattr(TensorMethods, name, found)
+        return MethodType(found, self)
 
     def __dir__(self) -> list[str]:
         from jitlang.registry import all_operators
 
         return sorted({*object.__dir__(self), *(r.name for r in all_operators() if r.namespace == "aten" and "method" in r.variants)})
+
+
+_installed: set[str] = set()
+
+
+def _look_up_anew(names: list[str] | None) -> None:
+    """Takes operators off the class whose callables have changed."""
+    for name in list(_installed) if names is None else names:
+        if name in _installed:
+            _installed.discard(name)
+            delattr(TensorMethods, name)
+
+
+on_change(_look_up_anew)
 
 
 def _impl(tensor: Any) -> Any:

@@ -63,8 +63,7 @@ class TensorMethods:
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        t = _impl(self)
-        return Size(t.sizes[: t.rank])
+        return Size(operator("size")(self))
 
     @property
     def dtype(self) -> DType:

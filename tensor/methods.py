@@ -63,7 +63,8 @@ class TensorMethods:
     @property
     def shape(self) -> Size:
         """The sizes of the dimensions."""
-        return Size(operator("size")(self))
+        t = _impl(self)
+        return Size(t.sizes[: t.rank])
 
     @property
     def dtype(self) -> DType:

@@ -76,13 +76,13 @@ def _add_stub(module: Module, instance: Instance) -> None:
     result, raises = abi(instance)
     types = [*(["ptr"] if raises else []), *(register_type(t) for t in instance.types)]
     kind = result_type(result, raises)
-    symbol, cell, lazy = (f"@{quote(instance.symbol + suffix)}" for suffix in ("", ".cell", ".find"))
+    symbol, cell, lazy = (f"@{quote(instance.symbol + suffix)}" for suffix in ("", _CELL, ".find"))
     given = ", ".join(f"{t} %a{i}" for i, t in enumerate(types))
     find = module.declare(FIND, "ptr (ptr)")
     name = module.string(instance.symbol.encode())
     returned = ("", "ret void") if kind == "void" else ("%r = ", f"ret {kind} %r")
     module.kernels[instance.symbol] = instance
-    module.constant(instance.symbol + ".cell", f"internal global ptr {lazy}, align 8")
+    module.constant(instance.symbol + _CELL, f"global ptr {lazy}, align 8")
     module.functions[instance.symbol] = (
         f"define internal {kind} {symbol}({given}) nounwind alwaysinline {{\n  %f = load atomic ptr, ptr {cell} monotonic, align 8\n"
         f"  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
@@ -127,7 +127,9 @@ def prepare(instance: Instance) -> int:
 
 
 FIND = "jl.host.kernel"
+_CELL = ".cell"
 _by_symbol: dict[str, int] = {}
+_waiting: dict[str, list[int]] = {}  # symbol → cells of linked units that lead to its code once it is loaded
 _callees: dict[Instance, Mapping[str, Any]] = {}
 _known: dict[str, Any] = {}  # symbol → an instance, or its encoded form
 
@@ -196,13 +198,22 @@ def link(code: bytes, module_or_metadata: Module | dict[str, Any], exports: list
         known = metadata["kernels"]
     for name, instance in known.items():
         _known.setdefault(name, instance)
+    cells = [name + _CELL for name in known]
     imports: dict[str, int] = {}
     for name in metadata["imports"]:
         if name in metadata["shared"]:
             imports[name] = host.shared_cell(name, metadata["shared"][name])
         else:
             imports.update(host.resolve([name]))
-    return engine.link(code, exports, imports)
+    addresses = engine.link(code, [*exports, *cells], imports)
+    with _lock:
+        for name in known:
+            cell = addresses[name + _CELL]
+            if name in _by_symbol:
+                ctypes.c_void_p.from_address(cell).value = _by_symbol[name]
+            else:
+                _waiting.setdefault(name, []).append(cell)
+    return addresses
 
 
 def metadata_of(module: Module) -> dict[str, Any]:
@@ -226,7 +237,9 @@ def address_of(instance: Instance) -> int:
         return found
     with _lock:
         if instance not in _addresses:
-            _addresses[instance] = _by_symbol[instance.symbol] = _load(instance)
+            address = _addresses[instance] = _by_symbol[instance.symbol] = _load(instance)
+            for cell in _waiting.pop(instance.symbol, ()):
+                ctypes.c_void_p.from_address(cell).value = address
         return _addresses[instance]
 
 

@@ -7,6 +7,7 @@ IR graph (`jitlang.frontend.kernel_emitter`) that the code generator compiles.
 from __future__ import annotations
 
 import dataclasses
+import threading
 import types as pytypes
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -107,6 +108,7 @@ class Shared:
         return self.resolver[0](self.name, size_of(self.type))
 
 
+_emission = threading.RLock()
 SHARED_RESOLVER: list[Callable[[str, int], int]] = []
 
 
@@ -175,7 +177,9 @@ class Instance:
         if self._graph is None:
             from jitlang.frontend.kernel_emitter import emit_instance  # the emitter imports this module
 
-            self._graph = emit_instance(self)
+            with _emission:  # the background compiler and the main thread may ask for the same kernel
+                if self._graph is None:
+                    self._graph = emit_instance(self)
         return self._graph
 
     @property

@@ -82,7 +82,7 @@ def flags_command(as_json: bool) -> None:
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor_command(as_json: bool) -> None:
-    """Check what jitlang needs of this machine: LLVM, CPU, cache, BLAS, threads; and say whether there is a GPU.
+    """Check what jitlang needs of this machine: LLVM, CPU, cache, matrix products, threads; and say whether there is a GPU.
 
     Leaves with exit code 1 where something that is needed does not work.
     """
@@ -139,14 +139,12 @@ def _cache() -> str:
     return f"{folder}: {len(files)} files, {size / 1e6:.1f} MB, {writable}"
 
 
-def _blas() -> str:
-    import scipy_openblas32
+def _products() -> str:
+    from jitlang.native import engine, tiles
 
-    version = getattr(scipy_openblas32, "__version__", "")
-    config = getattr(scipy_openblas32, "get_openblas_config", lambda: "")()
-    if isinstance(config, bytes):
-        config = config.decode()
-    return f"scipy-openblas32 {version} {config}".strip()
+    shape = tiles.geometry("f32", engine.host().features, platform.machine())
+    fused = "fused multiply-add" if shape.fused else "multiply and add"
+    return f"none used: products run on generated tiles, here of {shape.rows} rows of {shape.vectors} registers of {shape.width} floats, {fused}"
 
 
 def _threads() -> str:
@@ -194,7 +192,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "CPU": _cpu,
     "compiler": _compile,
     "cache": _cache,
-    "BLAS": _blas,
+    "BLAS": _products,
     "threads": _threads,
     "GPU": _gpu,
 }

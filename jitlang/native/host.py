@@ -1,7 +1,7 @@
 """Names that native code refers to, and their addresses. In: a symbol's name. Out: its address at link time.
 
 A name is looked up in this order: host functions (Python functions made callable from native code), shared cells
-(named pieces of process memory), OpenBLAS (``cblas_*``, loaded on first use), the process (libc, libm, CPython's C
+(named pieces of process memory), the process (libc, libm, CPython's C
 API), libgcc (128-bit division). Native code that is cached on disk holds names only, never addresses.
 """
 
@@ -128,32 +128,6 @@ def process() -> Any:
     return _library("process", _open_process)
 
 
-def _open_blas() -> Any:
-    package = importlib.import_module("scipy_openblas32")
-    library = ctypes.CDLL(str(_blas_file(package)))
-    # One thread: the sum's order, hence the result, depends on OpenBLAS's own split of the work.
-    library.scipy_openblas_set_num_threads(1)
-    return library
-
-
-def _blas_file(package: Any) -> Any:
-    from pathlib import Path
-
-    folder = Path(package.get_lib_dir())
-    stem = package.get_library()
-    for suffix in (".so", ".dylib", ".dll"):
-        for prefix in ("lib", ""):
-            file = folder / f"{prefix}{stem}{suffix}"
-            if file.exists():
-                return file
-    raise CodegenError(f"scipy-openblas32 holds no shared library in {folder}")
-
-
-def blas() -> Any:
-    """The OpenBLAS library (its names start with ``scipy_``), single-threaded, loaded on first use."""
-    return _library("blas", _open_blas)
-
-
 def lookup(name: str) -> int | None:
     """The address of a symbol, or None where there is none."""
     found = _addresses.get(name)
@@ -162,10 +136,7 @@ def lookup(name: str) -> int | None:
         found = _addresses.get(name)
     if found is not None:
         return found
-    if name.startswith("cblas_"):
-        found = _symbol(blas(), f"scipy_{name}")
-    if found is None:
-        found = _symbol(process(), name)
+    found = _symbol(process(), name)
     if found is None and name.startswith("__"):
         found = _symbol(_library("gcc", lambda: ctypes.CDLL("libgcc_s.so.1")), name)
     if found is not None:

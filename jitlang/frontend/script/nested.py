@@ -23,7 +23,7 @@ from jitlang.frontend.script.methods import Methods
 from jitlang.frontend.script.narrowing import PREFIX
 from jitlang.ir.graph import Node, Value
 from jitlang.schema import MISSING
-from jitlang.source import Source
+from jitlang.source import Source, SourceRange
 from jitlang.types import Type
 
 
@@ -218,13 +218,13 @@ class Nested(Methods):
                 f"the nested function '{name}' calls itself" if isinstance(key, LocalFunction) else f"'{name}' calls itself with a nested function as argument",
                 hint="define it at module level, where recursion is possible",
             )
-        saved = (self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals)
+        saved = (self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals, self.caller)
         self.suspended.append((self.frame, self.env))
         self.active.append(key)
         own = set(assigned(body)) - set(nonlocals(body))
         self.env = {k: v for k, v in around.items() if k not in own and not k.startswith(PREFIX)}
         self.env.update(names)
-        self.source, self.lookup, self.function = source, lookup, name
+        self.source, self.lookup, self.function, self.caller = source, lookup, name, self.where
         self.liveness = self.analyse(body)
         self.frame = next(self.frames) if isinstance(key, LocalFunction) else frame
         self.loops = []
@@ -238,11 +238,17 @@ class Nested(Methods):
             raise
         finally:
             del self.returns[depth:]
-            self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals = saved
+            self.env, self.source, self.function, self.lookup, self.liveness, self.frame, self.loops, self.locals, self.caller = saved
             self.suspended.pop()
             self.active.pop()
 
     locals: frozenset[str] = frozenset()
+    caller: SourceRange | None = None  # the call that the body stands in place of
+
+    def range_of(self, node: ast.AST) -> SourceRange:
+        """The place of a node; within a body in place of a call, as seen from that call."""
+        made = super().range_of(node)
+        return made if self.caller is None else made.at(self.caller)
 
     def analyse(self, statements: Sequence[ast.stmt]) -> Liveness:
         """Names that nested functions read are live throughout."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import os
 import traceback
@@ -72,16 +73,21 @@ def report(error: BaseException) -> int:
 def script_error(error: BaseException) -> str:
     """An exception of a script: kind and message, then the user's frames, innermost first, each with its line."""
     lines = [f"{type(error).__name__}: {error}" if str(error) else type(error).__name__]
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if _is_library(frame.filename):
-            continue
-        column = f":{frame.colno + 1}" if frame.colno is not None else ""
-        lines.append(f"  {frame.filename}:{frame.lineno}{column} in {frame.name}")
-        text = linecache.getline(frame.filename, frame.lineno or 0).rstrip()
-        if text:
-            lines.append(f"    {frame.lineno} | {text}")
-            lines += _caret(frame, text)
+    frames = [f for f in reversed(traceback.extract_tb(error.__traceback__)) if not _is_library(f.filename)]
+    for _, group in itertools.groupby(frames, lambda f: (f.filename, f.lineno, f.colno)):
+        first, *more = group
+        lines += _shown(first)
+        if more:
+            lines.append(f"  … and {len(more):,} more times from there")
     return "error: " + "\n".join(lines)
+
+
+def _shown(frame: traceback.FrameSummary) -> list[str]:
+    """One frame: place, line, caret."""
+    column = f":{frame.colno + 1}" if frame.colno is not None else ""
+    lines = [f"  {frame.filename}:{frame.lineno}{column} in {frame.name}"]
+    text = linecache.getline(frame.filename, frame.lineno or 0).rstrip()
+    return [*lines, f"    {frame.lineno} | {text}", *_caret(frame, text)] if text else lines
 
 
 def _caret(frame: traceback.FrameSummary, text: str) -> list[str]:

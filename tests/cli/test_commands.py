@@ -109,6 +109,20 @@ def test_an_exception_of_a_script_shows_the_users_lines(tmp_path: Path, capsys: 
     assert err[4].startswith(f"  {file}:2:") and err[4].endswith("in f")
 
 
+def test_long_recursion_is_shown_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def down(n: int) -> int:
+        return down(n + 1)
+
+    try:
+        down(0)
+    except RecursionError as error:
+        carrier = ScriptRaised()
+        carrier.__cause__ = error
+        assert report(carrier) == SCRIPT
+    err = capsys.readouterr().err
+    assert err.startswith("error: RecursionError: maximum recursion depth exceeded") and "more times from there" in err and err.count("\n") < 12
+
+
 def test_inspect(archive: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("inspect", str(archive)) == OK
     out = capsys.readouterr().out

@@ -135,7 +135,8 @@ def build_type(tree: TypeTree, classes: Mapping[str, Type], *, variables: bool =
         raise IRError(f"unknown generic type {name}[…]")
     if not all(isinstance(i, TypeTree) for i in tree.items) or (count and len(tree.items) != count):
         raise IRError(f"{name}[…] takes {count or 'only'} type{'s' if count != 1 else ''}")
-    return make(*(build_type(i, classes, variables=variables) for i in tree.items))  # type: ignore[no-any-return]
+    made: Type = make(*(build_type(i, classes, variables=variables) for i in tree.items))
+    return made
 
 
 _GENERIC: dict[str, tuple[Any, int]] = {

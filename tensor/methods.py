@@ -109,12 +109,12 @@ class TensorMethods:
         return operator("detach")(self)
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:  # noqa: N802  PyTorch's name
         """The dimensions in reverse order."""
         return operator("numpy_T")(self)
 
     @property
-    def mT(self) -> Any:  # noqa: N802
+    def mT(self) -> Any:  # noqa: N802  PyTorch's name
         """The last two dimensions swapped."""
         return operator("mT")(self)
 

@@ -374,12 +374,9 @@ class FunctionBuilder:
 
     def lower_node(self, node: Node) -> None:
         """Lowers one node by the table."""
-        try:
-            lower = LOWERINGS[node.kind]
-        except KeyError:
-            lower = LOWERINGS.get(node.kind.split("::")[0] + "::*")  # type: ignore[assignment]
-            if lower is None:
-                raise CodegenError(f"no lowering for {node.kind}") from None
+        lower = LOWERINGS.get(node.kind) or LOWERINGS.get(node.kind.split("::")[0] + "::*")
+        if lower is None:
+            raise CodegenError(f"no lowering for {node.kind}")
         lower(self, node)
 
     def joint(self, hint: str) -> Joint:

@@ -95,16 +95,16 @@ def named_tuple_class(name: str) -> type | None:
     return _NAMED_TUPLES.get(name)
 
 
-def named_tuple_type(python: type, elements: tuple[Type, ...]) -> TupleType:
+def named_tuple_type(python: type[Any], elements: tuple[Type, ...]) -> TupleType:
     """The type of a NamedTuple of these element types."""
-    return TupleType(elements, named_tuple_name(python), tuple(python._fields))  # type: ignore[attr-defined]
+    return TupleType(elements, named_tuple_name(python), tuple(python._fields))
 
 
-def named_tuple_fields(python: type) -> list[Type | None]:
+def named_tuple_fields(python: type[Any]) -> list[Type | None]:
     """The declared types of the fields of a NamedTuple class (None: whatever is given)."""
     hints: dict[str, Any] = getattr(python, "__annotations__", {})
     scope = vars(inspect.getmodule(python)) if inspect.getmodule(python) else {}
-    return [annotation_type(hints[f], scope) if f in hints else None for f in python._fields]  # type: ignore[attr-defined]
+    return [annotation_type(hints[f], scope) if f in hints else None for f in python._fields]
 
 
 def annotation_type(annotation: Any, scope: Mapping[str, Any] | None = None) -> Type | None:

@@ -85,14 +85,14 @@ def unary(
         def native(self: Tensor) -> Tensor:
             return loops.unary(table, rule, self)
 
-        return native  # type: ignore[no-any-return]
+        return native
 
     def changing() -> Kernel:
         @kernel
         def native(self: Tensor) -> Tensor:
             return loops.unary_into(table, rule, self)
 
-        return native  # type: ignore[no-any-return]
+        return native
 
     for each in (name, *alias):
         row(f"{each}(Tensor self) -> Tensor", doc, fresh(), PURE, POINTWISE, infer=rules.pointwise(rule), samples=samples, variants=variants)

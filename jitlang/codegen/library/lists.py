@@ -507,7 +507,7 @@ def extremum(a: ptr[List], t, op):
 @kernel
 def any_of(a: ptr[List], t) -> b1:
     """any(a)."""
-    for i in range(a.length):  # noqa: SIM110
+    for i in range(a.length):
         if values.truth(items_of(a, t)[i], t):
             return True
     return False
@@ -516,7 +516,7 @@ def any_of(a: ptr[List], t) -> b1:
 @kernel
 def all_of(a: ptr[List], t) -> b1:
     """all(a)."""
-    for i in range(a.length):  # noqa: SIM110
+    for i in range(a.length):
         if not values.truth(items_of(a, t)[i], t):
             return False
     return True

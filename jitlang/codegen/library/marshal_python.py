@@ -78,10 +78,10 @@ def hold(value: Any) -> int:
 
 def _fill() -> None:
     table = ctypes_type(Python).from_address(PYTHON.address)
-    objects = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "dict": dict, "set": set, "tuple": tuple}
-    objects |= {"none": None, "true": True, "false": False, "overflow": OverflowError, "tuple_new": tuple.__new__}  # type: ignore[dict-item]
+    objects: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "dict": dict, "set": set, "tuple": tuple}
+    objects |= {"none": None, "true": True, "false": False, "overflow": OverflowError, "tuple_new": tuple.__new__}
     names = {"new_name": "__new__", "dict_name": "__dict__", "parameters_name": "_parameters", "buffers_name": "_buffers", "modules_name": "_modules"}
-    objects |= {field: sys.intern(name) for field, name in names.items()}  # type: ignore[misc]
+    objects |= {field: sys.intern(name) for field, name in names.items()}
     for field, value in objects.items():
         setattr(table, field, hold(value))
     text = ctypes.create_string_buffer(OVERFLOW.encode())

@@ -254,7 +254,7 @@ def equal(a: ptr[Str], b: ptr[Str]) -> b1:
         return memcmp(chars(a), chars(b), size) == 0
     x = cast(ptr[u64], chars(a))
     y = cast(ptr[u64], chars(b))
-    for i in range((size + 7) >> 3):  # noqa: SIM110
+    for i in range((size + 7) >> 3):
         if x[i] != y[i]:
             return False
     return True

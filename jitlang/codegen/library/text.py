@@ -43,7 +43,7 @@ def matches(s: ptr[Str], at: i64, what: ptr[Str]) -> b1:
     """Whether `what` stands at position `at`, where there is room for it."""
     if s.kind == what.kind:
         return memcmp(chars(s) + at * s.kind, chars(what), what.length * s.kind) == 0
-    for i in range(what.length):  # noqa: SIM110
+    for i in range(what.length):
         if code_at(s, at + i) != code_at(what, i):
             return False
     return True
@@ -385,7 +385,7 @@ def is_stripped(code: i64, set: ptr[u8]) -> b1:
     if set == null(ptr[u8]):
         return is_space(code)
     s = cast(ptr[Str], set)
-    for i in range(s.length):  # noqa: SIM110
+    for i in range(s.length):
         if code_at(s, i) == code:
             return True
     return False

@@ -355,7 +355,7 @@ def equal(a, b, t) -> b1:
 @kernel
 def equal_parts(a, b, t) -> b1:
     """a == b for two tuples."""
-    for i, e in unrolled(parts(t)):  # noqa: SIM110
+    for i, e in unrolled(parts(t)):
         if not equal(a[i], b[i], e):
             return False
     return True
@@ -368,7 +368,7 @@ def equal_lists(a: ptr[List], b: ptr[List], e) -> b1:
         return True
     if a.length != b.length:
         return False
-    for i in range(a.length):  # noqa: SIM110
+    for i in range(a.length):
         if not equal(cast(ptr[slot(e)], a.data)[i], cast(ptr[slot(e)], b.data)[i], e):
             return False
     return True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jitlang.codegen.function import FunctionBuilder
 from jitlang.codegen.library import numbers
 from jitlang.codegen.machine import floor_division
@@ -45,11 +47,20 @@ def _abs(b: FunctionBuilder, node: Node) -> str:
     return b.op(f"select i1 {negative}, i64 {checked_subtract(b, node, '0', x)}, i64 {x}") if x != "0" else x
 
 
+def _instruction(words: str) -> Callable[[FunctionBuilder, Node], str]:
+    """The lowering of an operator that is one instruction on its operands."""
+
+    def lower(b: FunctionBuilder, node: Node) -> str:
+        return b.op(f"{words} {', '.join(b.inputs(node))}")
+
+    return lower
+
+
 for _name, _op in {"add": "fadd", "sub": "fsub", "mul": "fmul"}.items():
-    NATIVE[f"{_name}.float"] = lambda b, node, op=_op: b.op(f"{op} double {', '.join(b.inputs(node))}")  # type: ignore[misc]
+    NATIVE[f"{_name}.float"] = _instruction(f"{_op} double")
 for _name in ("and", "or", "xor"):
-    NATIVE[f"{_name}.int"] = lambda b, node, op=_name: b.op(f"{op} i64 {', '.join(b.inputs(node))}")  # type: ignore[misc]
-    NATIVE[f"{_name}.bool"] = lambda b, node, op=_name: b.op(f"{op} i1 {', '.join(b.inputs(node))}")  # type: ignore[misc]
+    NATIVE[f"{_name}.int"] = _instruction(f"{_name} i64")
+    NATIVE[f"{_name}.bool"] = _instruction(f"{_name} i1")
 NATIVE["neg.float"] = lambda b, node: b.op(f"fneg double {b.inputs(node)[0]}")
 NATIVE["invert.int"] = lambda b, node: b.op(f"xor i64 {b.inputs(node)[0]}, -1")
 NATIVE["not"] = lambda b, node: b.op(f"xor i1 {b.inputs(node)[0]}, true")

@@ -6,6 +6,7 @@ In: Python classes and values of class types. Out: ``prim::New``, ``prim::GetAtt
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import enum
 import inspect
@@ -139,7 +140,8 @@ class Classes(Tensors):
         """An attribute of a Python object known at compile time."""
         if isinstance(held, BoundMethod | BoundTensorMethod | RangeValue | Parts):
             if isinstance(held, RangeValue) and name in ("start", "stop", "step"):
-                return getattr(held, name)  # type: ignore[no-any-return]
+                bound: Value = getattr(held, name)
+                return bound
             if isinstance(held, RangeValue | Parts):
                 return self.attribute(self.materialise(Static(held), "the object"), name)
             self.fail(ScriptAttributeError, f"a method has no attribute '{name}'")
@@ -259,10 +261,8 @@ class Classes(Tensors):
 
     def owner_of(self, type: ClassType, name: str) -> type | None:
         """The class in the order of `type`'s classes that defines `name`."""
-        for base in getattr(type.python, "__mro__", ()):
-            if name in base.__dict__:
-                return base  # type: ignore[no-any-return]
-        return None
+        order: tuple[builtins.type, ...] = getattr(type.python, "__mro__", ())
+        return next((base for base in order if name in base.__dict__), None)
 
     def info(self, function: Any) -> FunctionInfo:
         """The information on a Python function."""
@@ -359,9 +359,9 @@ class Classes(Tensors):
         """The argument of each parameter of a Python function, converted to what it declares."""
         raise NotImplementedError
 
-    def named_tuple(self, cls: type, positional: list[Result], keywords: dict[str, Result]) -> Value:
+    def named_tuple(self, cls: type[Any], positional: list[Result], keywords: dict[str, Result]) -> Value:
         """``Point(x=1, y=2)``."""
-        names = list(cls._fields)  # type: ignore[attr-defined]
+        names: list[str] = list(cls._fields)
         given: dict[str, Result] = dict(zip(names, positional, strict=False))
         if len(positional) > len(names):
             self.type_error(f"{cls.__name__} takes {len(names)} fields, {len(positional)} are given")

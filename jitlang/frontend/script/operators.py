@@ -73,9 +73,8 @@ class Operators(Narrowing):
 
     def power_operand(self, node: ast.expr, a: Result, b: Result) -> Result:
         """A literal negative exponent makes the power of ints a float, as in Python."""
-        negative = isinstance(b, Value) and b.is_constant and b.type == INT and b.constant < 0
-        if negative and isinstance(a, Value) and a.type in (INT, BOOL):
-            return self.constant(float(b.constant))  # type: ignore[union-attr]
+        if isinstance(b, Value) and b.is_constant and b.type == INT and b.constant < 0 and isinstance(a, Value) and a.type in (INT, BOOL):
+            return self.constant(float(b.constant))
         return b
 
     def percent_format(self, pattern: Value, args: Result) -> Result:

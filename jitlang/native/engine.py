@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     import types
 
 HOST = "host"
-# LLVM ends the process over a name that PTX does not allow.
-_QUOTED = re.compile(r'@"([^"]*)"')
+# LLVM ends the process over a name that PTX does not allow. Its own functions keep their names.
+_QUOTED = re.compile(r'@"((?!llvm\.)[^"]*)"')
 _UNFIT = re.compile(r"[^A-Za-z0-9_$]")
 _lock = threading.RLock()
 _machines: dict[tuple[str, str, int], Any] = {}

@@ -18,8 +18,11 @@ from jitlang.frontend.kernel import kernel
 from jitlang.native import engine
 from jitlang.registry import all_operators, unregister
 from jitlang.serialization import read_archive
+from jitlang.tensor.cuda.emulator import Emulator
+from jitlang.tensor.cuda.launch import ptx_kernel
+from jitlang.tensor.loops import all_loops
 from jitlang.tensor.ops.families import unary
-from jitlang.types import F32
+from jitlang.types import F32, dtype_named
 
 NAME = "toy_cube"
 
@@ -63,6 +66,16 @@ def test_script(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ptx() -> None:
     made = engine.compile_for(llvm_text(cube.instance(F32), PTX), "nvptx64-nvidia-cuda", "sm_80")
     assert made.count(b"mul.rn.f32") == 2
+
+
+def test_launchable_kernel() -> None:
+    loop = next(each for each in all_loops() if each.name == NAME)
+    launchable = ptx_kernel(loop.instance(dtype_named("float64").code), "toy_entry")
+    assert launchable is not None
+    assert ".visible .entry toy_entry(" in launchable.ptx()
+    x, out = np.array(X), np.zeros((2, 2))
+    Emulator(launchable)(2, 3, 4, out.ctypes.data, x.ctypes.data)
+    assert out.tolist() == (x**3).tolist()
 
 
 def test_archive() -> None:

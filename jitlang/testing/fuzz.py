@@ -27,6 +27,7 @@ from jitlang.testing.statements import program
 LEVELS = (0, 0, 1, 0, 2)
 CHUNK = 100  # programs per process: code that is not needed any more goes with it
 PATIENCE = 60  # seconds that one program may take
+_LEVEL = os.environ.get("JITLANG_OPT_LEVEL", "")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,7 @@ def source(seed: int) -> str:
 
 def check(seed: int, tiers: tuple[str, ...] = TIERS, attempts: int = 0) -> str:
     """What is wrong with the program of a seed, with the program made small by so many attempts; empty where nothing is."""
-    os.environ["JITLANG_OPT_LEVEL"] = os.environ.get("FUZZ_LEVEL") or str(LEVELS[seed % len(LEVELS)])
+    os.environ["JITLANG_OPT_LEVEL"] = _LEVEL or str(LEVELS[seed % len(LEVELS)])
     text = source(seed)
     found = _difference(text, tiers)
     if found is None:

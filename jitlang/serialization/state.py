@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,10 @@ from jitlang.serialization.weights import StoredTensor
 from jitlang.tensor.devices import Device
 from jitlang.tensor.exchange import from_numpy
 from jitlang.tensor.handles import Tensor, impl
-from jitlang.types import ClassType, DType, dtype_named
+from jitlang.types import ClassType, DictType, DType, ListType, OptionalType, TupleType, Type, dtype_named
 
 MAX_RANK = 8
+MAX_NESTING = 100  # of containers in the type of an attribute
 
 # ---- writing ------------------------------------------------------------------------------------------------------
 
@@ -150,7 +151,7 @@ def _reach(array: Any) -> int:
 # ---- reading ------------------------------------------------------------------------------------------------------
 
 
-def decode_state(document: Any, entry: str, tensors: Mapping[str, StoredTensor], program: Program, declared: Mapping[str, Mapping[str, Any]]) -> Any:
+def decode_state(document: Any, entry: str, tensors: Mapping[str, StoredTensor], program: Program, declared: Mapping[str, Mapping[str, Type]]) -> Any:
     """The object that a document describes, of classes of `program`.
 
     `declared` holds the types of the classes' attributes as the file says them. Raises ArchiveError where the document does not fit them.
@@ -197,7 +198,7 @@ def decode_state(document: Any, entry: str, tensors: Mapping[str, StoredTensor],
     return root
 
 
-def _check_attributes(objects: list[Any], kinds: Mapping[int, ClassType], declared: Mapping[str, Mapping[str, Any]], entry: str) -> None:
+def _check_attributes(objects: list[Any], kinds: Mapping[int, ClassType], declared: Mapping[str, Mapping[str, Type]], entry: str) -> None:
     """Every attribute is there and has the type that the compiled code takes it to have."""
     for value in objects:
         kind = kinds[id(value)]
@@ -208,29 +209,31 @@ def _check_attributes(objects: list[Any], kinds: Mapping[int, ClassType], declar
                 raise ArchiveError(f"entry {entry!r}: the attribute {name!r} of {kind} is no {wanted}")
 
 
-def _conforms(value: Any, wanted: Any, kinds: Mapping[int, ClassType], depth: int) -> bool:
+def _conforms(value: Any, wanted: Type, kinds: Mapping[int, ClassType], depth: int) -> bool:
     """Whether a value has a type; objects of the archive's classes are known by `kinds`."""
-    if depth > 100:
+    if depth > MAX_NESTING:
         return False
     if isinstance(wanted, ClassType):
         found = kinds.get(id(value))
         return found is not None and found.name == wanted.name
-    inner = wanted.children()
     if not any(isinstance(t, ClassType) for t in wanted.walk()):
         try:
             given = type_of_value(value)
         except TypeError:
             return False
         return given is not None and fits(given, wanted)
-    name = type(wanted).__name__
-    if name == "OptionalType":
-        return value is None or _conforms(value, inner[0], kinds, depth + 1)
-    if name == "ListType":
-        return type(value) is list and all(_conforms(v, inner[0], kinds, depth + 1) for v in value)
-    if name == "DictType":
-        return type(value) is dict and all(_conforms(k, inner[0], kinds, depth + 1) and _conforms(v, inner[1], kinds, depth + 1) for k, v in value.items())
-    if name == "TupleType":
-        return type(value) is tuple and len(value) == len(inner) and all(_conforms(v, k, kinds, depth + 1) for v, k in zip(value, inner, strict=True))
+
+    def all_conform(values: Iterable[Any], kind: Type) -> bool:
+        return all(_conforms(v, kind, kinds, depth + 1) for v in values)
+
+    if isinstance(wanted, OptionalType):
+        return value is None or _conforms(value, wanted.element, kinds, depth + 1)
+    if isinstance(wanted, ListType):
+        return type(value) is list and all_conform(value, wanted.element)
+    if isinstance(wanted, DictType):
+        return type(value) is dict and all_conform(value, wanted.key) and all_conform(value.values(), wanted.value)
+    if isinstance(wanted, TupleType) and type(value) is tuple and len(value) == len(wanted.elements):
+        return all(_conforms(v, k, kinds, depth + 1) for v, k in zip(value, wanted.elements, strict=True))
     return False
 
 

@@ -105,6 +105,20 @@ def same_dtype(types: Sequence[Type], _: Sequence[Any]) -> list[Type]:
     return [TensorType(first.dtype) if isinstance(first, TensorType) else TENSOR]
 
 
+def flattened(types: Sequence[Type], constants: Sequence[Any]) -> list[Type]:
+    """``flatten(x, start, end)``: one dimension in the place of those from start to end."""
+    first, start, end = types[0], constants[1], constants[2]
+    if not isinstance(first, TensorType):
+        return [TENSOR]
+    rank: int | None = None
+    if start == 0 and end == -1 and isinstance(start, int):
+        rank = 1
+    elif first.rank and isinstance(start, int) and isinstance(end, int):
+        begin, last = start % first.rank, end % first.rank
+        rank = first.rank - (last - begin) if begin <= last else None
+    return [TensorType(first.dtype, rank)]
+
+
 def list_of_same_dtype(types: Sequence[Type], _: Sequence[Any]) -> list[Type]:
     """A list of tensors with the first argument's dtype."""
     first = types[0]

@@ -13,7 +13,7 @@ from jitlang.tensor.kernels.views import wrapped_dim
 from jitlang.tensor.layout import CONTIGUOUS
 from jitlang.tensor.ops import rules
 from jitlang.tensor.ops.families import row
-from jitlang.tensor.ops.rules import list_of_same_dtype, same, same_dtype, with_rank
+from jitlang.tensor.ops.rules import flattened, list_of_same_dtype, same, same_dtype, with_rank
 from jitlang.tensor.ops.samples import A, Sample
 from jitlang.types import TensorType
 
@@ -424,7 +424,7 @@ view(
     "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     "Some dimensions as one.",
     flatten_native,
-    same_dtype,
+    flattened,
     [Sample(X), Sample(X, 1), Sample(X, 0, 1), Sample(M), Sample(NONE), Sample(X, 2, 1, error=True), Sample(V)],
 )
 view("ravel(Tensor(a) self) -> Tensor(a)", "All elements in one dimension.", ravel_native, _vector, [Sample(X), Sample(M), Sample(NONE), Sample(V)])

@@ -344,7 +344,7 @@ class Subscripts(Conditions):
         """Applies ints, slices, None and ``...``; returns the view and, if there are any, the tensors that index its dimensions."""
         view, dim, indices, used = base, 0, [], False
         consumed = sum(self.dims_of(p) for p in parts)
-        for part in parts:
+        for at, part in enumerate(parts):
             if isinstance(part, Static) and part.value is Ellipsis:
                 skipped = self.skipped_dims(view, base, parts, consumed)
                 for _ in range(skipped):
@@ -367,9 +367,9 @@ class Subscripts(Conditions):
                 tensor = self.index_tensor(value)
                 indices.append(self.emit("prim::Some", (tensor,), (OptionalType(tensor.type),)).output)
                 taken = tensor.type.rank if isinstance(tensor.type, TensorType) and _is_mask(tensor.type) else 1
-                if taken is None:
-                    self.type_error("the rank of a mask must be known where it indexes a tensor")
-                dim += taken
+                if taken is None and at + 1 < len(parts):
+                    self.type_error("the rank of a mask must be known where more indices follow it")
+                dim += taken or 0
                 used = True
         return view, indices if used else []
 

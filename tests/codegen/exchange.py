@@ -44,7 +44,7 @@ def snapshot(type: Type) -> Callable[[Any], Any]:
 
 def _convert(type: Type, *, keep: bool) -> Callable[[Any], Any]:
     module = Module()
-    b = FunctionBuilder(module, Graph("go", type), "go", raises=False, managed=MANAGED[0])
+    b = FunctionBuilder(module, Graph("go", type), "go", raises=False, managed=MANAGED)
     bad, failed, misfit = b.block("bad"), b.block("failed"), b.block("misfit")
     status = b.stack("i64", 1, 8)
     state = b.stack("i8", size_of(_STATE), 8) if keep else "null"

@@ -297,9 +297,3 @@ def math_logarithm(x: f64, name) -> f64:
         else:
             fail("ValueError", DOMAINS.get(name))
     return math_call(name, x)
-
-
-@kernel
-def int_bits(x: f64) -> i64:
-    """The bits of a float."""
-    return bitcast(i64, x)

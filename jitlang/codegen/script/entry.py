@@ -41,7 +41,7 @@ def add_entry(module: Module, graph: Graph) -> None:
     """Adds the entry of `graph`, which is a function of `module`."""
     prelude(module)
     module.globals.setdefault(NEXT, f"@{quote(NEXT)} = global ptr null, align 8")
-    b = FunctionBuilder(module, graph, ENTRY, raises=False, managed=MANAGED[0])
+    b = FunctionBuilder(module, graph, ENTRY, raises=False, managed=MANAGED)
     _Entry(b, graph).emit()
     lines = [f"define ptr @{quote(ENTRY)}(ptr %callable, ptr %args, i64 %nargsf, ptr %kwnames) nounwind {{"]
     for block in b.blocks:

@@ -71,7 +71,7 @@ class ScriptManaged(Managed):
             invoke(builder, None, values.release, [(type, operand)], type)
 
 
-MANAGED: list[Managed] = [ScriptManaged()]
+MANAGED: Managed = ScriptManaged()
 
 
 # ---- constants ----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ In: a `Program`. Out: a `Module` in which ``symbol_of(name)`` is ``{T, i1} (ptr 
 from __future__ import annotations
 
 from jitlang.codegen import kernels  # noqa: F401  enters the lowerings of kernels
-from jitlang.codegen.function import FunctionBuilder, Managed, lowering
+from jitlang.codegen.function import FunctionBuilder, lowering
 from jitlang.codegen.llvm_types import quote
 from jitlang.codegen.module import CPU, Module, Target
 from jitlang.codegen.records import field, record_error
@@ -27,9 +27,8 @@ def lower_program(program: Program, target: Target = CPU, module: Module | None 
     """Lowers every function of `program`; CodegenError where a node has no native meaning."""
     module = module or Module(target)
     recursive = recursive_functions(program)
-    managed = MANAGED[0] if MANAGED else Managed()
     for name, graph in program.functions.items():
-        builder = ScriptBuilder(module, graph, symbol_of(name), raises=True, script=True, managed=managed)
+        builder = ScriptBuilder(module, graph, symbol_of(name), raises=True, script=True, managed=MANAGED)
         builder.program = program
         if name in recursive:
             _guard_stack(builder, graph)

@@ -6,12 +6,15 @@ that the code is a bounds check and a load. Errors are those of indexing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, ptr
 from jitlang.registry import PURE, Operator, register
 from jitlang.tensor.kernels.pointwise import writing
 from jitlang.tensor.layout import TensorImpl
+from jitlang.tensor.ops.samples import ALL, FLOATS, A, Sample
 from jitlang.types import dtype_named, machine_type
 
 Tensor = ptr[TensorImpl]
@@ -103,15 +106,53 @@ def _writer(rank: int) -> Any:
     return write
 
 
-def _row(text: str, doc: str, native: Any, samples: Any, *flags: str) -> None:
-    made = Operator(text, "aten", doc, frozenset(flags), native=native, samples=samples, variants=(), extra={"oracle": None})
+# ---- rows ---------------------------------------------------------------------------------------------------------
+
+
+def _read(kind: Callable[[Any], Any]) -> Any:
+    """What PyTorch's user writes for a row that reads."""
+    return lambda x, *indices: kind(x[indices[:-1]])
+
+
+def _write(x: Any, *arguments: Any) -> None:
+    """What PyTorch's user writes for a row that writes."""
+    *indices, value, _ = arguments
+    x[tuple(indices)] = value
+
+
+def _tensor(rank: int, dtype: str, layout: str = "") -> A:
+    return A((3, 2, 4, 2)[:rank], dtype, 0 if dtype == "uint8" else -4, layout=layout)
+
+
+def _samples(rank: int, dtypes: Sequence[str], *value: float) -> list[Sample]:
+    """Places counted from both ends, in all layouts; each index out of range once, to both sides."""
+    places = ([0] * rank, [-1] * rank, [1] * rank)
+    made = [Sample(_tensor(rank, d), *at, *value, d) for d in dtypes for at in places]
+    first = dtypes[0]
+    made += [Sample(_tensor(rank, first, layout), *([1] * rank), *value, first) for layout in ("t", "s")]
+    for wrong in range(rank):
+        for far in (9, -9):
+            made.append(Sample(_tensor(rank, first), *(far if d == wrong else 0 for d in range(rank)), *value, first, error=True))
+    return made
+
+
+def _row(text: str, doc: str, native: Any, oracle: Any, samples: Any, *flags: str) -> None:
+    made = Operator(text, "aten", doc, frozenset(flags), native=native, samples=samples, variants=(), extra={"oracle": oracle})
     native.qualified = f"tensor.{made.qualified}"
     register(made)
 
 
+_KINDS: dict[str, tuple[Callable[[Any], Any], Sequence[str]]] = {
+    "int": (int, [d for d in ALL if d not in FLOATS]),
+    "float": (float, ALL),
+    "bool": (bool, ALL),
+}
+_WRITABLE = {"int": ("int64", *FLOATS), "float": FLOATS}
 for _rank in range(1, RANKS + 1):
     _indices = ", ".join(f"int i{n}" for n in range(_rank))
-    for _kind in ("int", "float", "bool"):
-        _row(f"element_{_kind}.r{_rank}(Tensor self, {_indices}, str dtype) -> {_kind}", "One element.", _reader(_kind, _rank), [], PURE)
-    for _kind in ("int", "float"):
-        _row(f"set_element.r{_rank}_{_kind}(Tensor(a!) self, {_indices}, {_kind} value, str dtype) -> ()", "Writes one element.", _writer(_rank), [])
+    for _kind, (_number, _dtypes) in _KINDS.items():
+        _text = f"element_{_kind}.r{_rank}(Tensor self, {_indices}, str dtype) -> {_kind}"
+        _row(_text, "One element.", _reader(_kind, _rank), _read(_number), partial(_samples, _rank, _dtypes), PURE)
+    for _kind, _dtypes in _WRITABLE.items():
+        _text = f"set_element.r{_rank}_{_kind}(Tensor(a!) self, {_indices}, {_kind} value, str dtype) -> ()"
+        _row(_text, "Writes one element.", _writer(_rank), _write, partial(_samples, _rank, _dtypes, 7 if _kind == "int" else 2.5))

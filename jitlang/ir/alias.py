@@ -291,6 +291,10 @@ class AliasAnalysis:
             self._cache[node] = found = found.union(self._own_effects(node))
         return found
 
+    def cells(self, value: Value) -> frozenset[Access]:
+        """What a list, dict or set holds itself, without what its elements refer to."""
+        return frozenset({(self.region(value), _cells(value.type))})
+
     def writes(self, node: Node) -> bool:
         """Whether the node, or anything inside it, may write memory or have another effect."""
         return bool(self.effects(node).writes)
@@ -407,7 +411,7 @@ class AliasAnalysis:
                 continue
             if argument.alias is not None and argument.alias.write:
                 writes |= self._written_cells(value, row)
-            reads |= {(self.region(value), _cells(value.type))} if shallow and _is_container(value.type) else self._whole(value)
+            reads |= self.cells(value) if shallow and _is_container(value.type) else self._whole(value)
         if row.has(RANDOM) or row.has(EFFECT):
             reads.add((WORLD, EVERYTHING))
             writes.add((WORLD, EVERYTHING))

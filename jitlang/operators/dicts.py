@@ -54,6 +54,31 @@ def update(items: dict[Any, Any], other: dict[Any, Any]) -> None:
     items.update(other)
 
 
+def entry(items: dict[Any, Any], key: Any) -> int:
+    """Not negative where the key is there. Only native code has use for the number itself."""
+    return 0 if key in items else -1
+
+
+def entry_value(items: dict[Any, Any], number: int, key: Any) -> Any:
+    """The value of an entry."""
+    return items[key]
+
+
+def entry_or(items: dict[Any, Any], number: int, key: Any, default: Any) -> Any:
+    """The value of an entry, or the default."""
+    return items.get(key, default)
+
+
+def set_entry(items: dict[Any, Any], number: int, key: Any, value: Any) -> None:
+    """Sets the value of an entry."""
+    items[key] = value
+
+
+def delete_entry(items: dict[Any, Any], number: int, key: Any) -> None:
+    """Removes an entry."""
+    del items[key]
+
+
 row("len.dict(Dict[k, v] a) -> int", "The number of keys.", len, PURE, TOTAL)
 row("getitem.dict(Dict[k, v] a, k key) -> v(*)", "The value of a key; KeyError for none.", getitem, PURE)
 row("setitem.dict(Dict[k, v](a!) self, k(*) key, v(*) value) -> ()", "Set the value of a key.", setitem)
@@ -76,3 +101,10 @@ method("setdefault(Dict[k, v](a!) self, k(*) key, v(*) default) -> v(*)", "The v
 method("update(Dict[k, v](a!) self, Dict[k, v] other) -> ()", "Set all items of another.", update)
 method("clear.dict(Dict[k, v](a!) self) -> ()", "Remove all.", dict.clear)
 method("copy.dict(Dict[k, v] self) -> Dict[k, v]", "A new dict of the same items.", dict.copy, PURE, TOTAL)
+
+# What `jitlang.passes.lookups` makes of several accesses to one key. `entry` is what ``entry(a, key)`` gave; nothing has changed the dict since.
+row("entry(Dict[k, v] a, k key) -> int", "The number of the entry of a key; negative for none.", entry, PURE, TOTAL, variants=())
+row("entry_value(Dict[k, v] a, int entry, k key) -> v(*)", "The value of an entry; KeyError for none.", entry_value, PURE, variants=())
+row("entry_or(Dict[k, v] a, int entry, k key, v(*) default) -> v(*)", "The value of an entry, or `default`.", entry_or, PURE, TOTAL, variants=())
+row("set_entry(Dict[k, v](a!) self, int entry, k(*) key, v(*) value) -> ()", "Set the value of an entry, or of a new one.", set_entry, variants=())
+row("delete_entry(Dict[k, v](a!) self, int entry, k key) -> ()", "Remove an entry; KeyError for none.", delete_entry, variants=())

@@ -31,6 +31,7 @@ from jitlang.passes.exits import Exits
 from jitlang.passes.fold import Fold
 from jitlang.passes.inline import Inline
 from jitlang.passes.licm import LoopInvariants
+from jitlang.passes.lookups import LookUps
 from jitlang.passes.peephole import Peephole
 from jitlang.passes.prune import Prune
 from jitlang.passes.unroll import Unroll
@@ -46,7 +47,7 @@ class Pass(Protocol):
 
 
 PASSES: dict[str, type[Any]] = {
-    cls.name: cls for cls in (Inline, Exits, Fold, Peephole, CommonSubexpressions, DeadCode, Unroll, LoopInvariants, Carried, Prune, Elements)
+    cls.name: cls for cls in (Inline, Exits, Fold, Peephole, CommonSubexpressions, DeadCode, Unroll, LoopInvariants, Carried, Prune, Elements, LookUps)
 }
 
 PIPELINES: dict[int, tuple[str, ...]] = {
@@ -70,6 +71,7 @@ PIPELINES: dict[int, tuple[str, ...]] = {
         "cse",
         "licm",
         "cse",
+        "lookups",
         "dce",
     ),
 }

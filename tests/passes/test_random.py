@@ -21,9 +21,10 @@ from jitlang.ir.printer import print_program
 from jitlang.ir.reader import parse_program
 from jitlang.ir.verifier import verify_program
 from jitlang.passes.manager import PASSES, run_pipeline
-from jitlang.types import BOOL, FLOAT, INT, STR, ListType, Type
+from jitlang.types import BOOL, FLOAT, INT, STR, DictType, ListType, Type
 
 INTS = ListType(INT)
+TABLE = DictType(INT, INT)
 COUNT = int(os.environ.get("RANDOM_PROGRAMS", "60"))
 PIPELINES: list[Any] = [*PASSES, 1, 2, "unroll(max_trips=20,max_nodes=3000),exits,carried,cse,licm,dce,exits,fold,peephole"]
 OPERATORS: list[tuple[str, tuple[Type, ...], Type]] = [
@@ -45,6 +46,10 @@ OPERATORS: list[tuple[str, tuple[Type, ...], Type]] = [
     ("py::getitem", (INTS, INT), INT),
     ("py::copy", (INTS,), INTS),
     ("py::contains", (INTS, INT), BOOL),
+    ("py::contains", (TABLE, INT), BOOL),
+    ("py::getitem", (TABLE, INT), INT),
+    ("py::get", (TABLE, INT, INT), INT),
+    ("py::len", (TABLE,), INT),
 ]
 CONSTANTS: dict[Type, list[Any]] = {INT: [0, 1, -1, 2, 3, 2**63 - 1, -(2**63)], FLOAT: [0.0, -0.0, 1.0, 2.5, float("inf"), float("nan")], BOOL: [True, False]}
 
@@ -65,7 +70,7 @@ class Generator:
 
     def function(self, name: str, size: int) -> Graph:
         graph = Graph(name, INT)
-        params = [graph.block.add_param(t, n) for t, n in ((INT, "a"), (FLOAT, "x"), (BOOL, "p"), (INTS, "l"), (INTS, "m"))]
+        params = [graph.block.add_param(t, n) for t, n in ((INT, "a"), (FLOAT, "x"), (BOOL, "p"), (INTS, "l"), (INTS, "m"), (TABLE, "d"), (TABLE, "e"))]
         self.size = size
         self.statements(graph.block, params, [])
         if not graph.block.terminated:
@@ -80,7 +85,7 @@ class Generator:
         known = [v for v in scope if v.type == kind]
         if kind == INTS and (not known or self.random.random() < 0.2):
             return self.emit(block, "prim::List", [self.value(block, scope, INT)], [INTS]).output
-        if kind != INTS and (not known or self.random.random() < 0.2):
+        if kind not in (INTS, TABLE) and (not known or self.random.random() < 0.2):
             return self.emit(block, "prim::Constant", [], [kind], value=self.random.choice(CONSTANTS[kind])).output
         return self.random.choice(known[-8:] if self.random.random() < 0.7 else known)
 
@@ -101,7 +106,10 @@ class Generator:
         scope.append(self.emit(block, kind, inputs, [result]).output)
 
     def write(self, block: Block, scope: list[Value], targets: list[Node]) -> None:
-        kind = self.random.choice(["py::append", "py::setitem", "py::pop"])
+        kind = self.random.choice(["py::append", "py::setitem", "py::pop", "table", "table"])
+        if kind == "table":
+            self.write_table(block, scope)
+            return
         items = self.value(block, scope, INTS)
         if kind == "py::append":
             self.emit(block, kind, [items, self.value(block, scope, INT)], [])
@@ -110,10 +118,26 @@ class Generator:
         else:
             scope.append(self.emit(block, kind, [items, self.value(block, scope, INT)], [INT]).output)
 
+    def write_table(self, block: Block, scope: list[Value]) -> None:
+        """One to three accesses of one key."""
+        items, key = self.value(block, scope, TABLE), self.value(block, scope, INT)
+        for kind in self.random.choices(["py::contains", "py::getitem", "py::get", "py::setitem", "py::delitem"], [2, 2, 2, 3, 1], k=self.random.randint(1, 3)):
+            if kind == "py::delitem" or kind == "py::getitem" and self.random.random() < 0.5:
+                there = self.emit(block, "py::contains", [items, key], [BOOL]).output
+                test = block.append(Node("prim::If", [there], []))
+                self.emit(test.add_block(), kind, [items, key], [INT] if kind == "py::getitem" else [])
+                test.add_block()
+                for inner in test.blocks:
+                    inner.append(Node("prim::yield"))
+                continue
+            types: list[Type] = [] if kind == "py::setitem" else [BOOL if kind == "py::contains" else INT]
+            rest = [self.value(block, scope, INT)] if kind in ("py::get", "py::setitem") else []
+            scope += self.emit(block, kind, [items, key, *rest], types).outputs
+
     def call(self, block: Block, scope: list[Value], targets: list[Node]) -> None:
         if self.functions:
             name = self.random.choice(list(self.functions))
-            inputs = [self.value(block, scope, t) for t in (INT, FLOAT, BOOL, INTS, INTS)]
+            inputs = [self.value(block, scope, t) for t in (INT, FLOAT, BOOL, INTS, INTS, TABLE, TABLE)]
             scope.append(self.emit(block, "prim::Call", inputs, [INT], callee=name).output)
 
     def types(self) -> list[Type]:
@@ -218,7 +242,11 @@ def arguments_of(seed: int) -> list[tuple[Any, ...]]:
     def pick(kind: Type) -> Any:
         return choose.choice(CONSTANTS[kind])
 
-    return [(pick(INT), pick(FLOAT), pick(BOOL), shared, shared), (pick(INT), pick(FLOAT), pick(BOOL), [1, 2, 3], [0])]
+    table = {choose.randint(-1, 3): choose.randint(-2, 4) for _ in range(4)}
+    return [
+        (pick(INT), pick(FLOAT), pick(BOOL), shared, shared, table, table),
+        (pick(INT), pick(FLOAT), pick(BOOL), [1, 2, 3], [0], {0: 1, 1: 0}, {1: 2, -1: 3}),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

@@ -163,6 +163,15 @@ def add(d: ptr[Dict], key, hash: i64, v, t) -> None:
 
 
 @kernel
+def replace(d: ptr[Dict], n: i64, v, t) -> None:
+    """Gives entry n another value, which is owned."""
+    old = value_at(d, n, t)
+    set_value(d, n, v, t)
+    d.version = CHANGED
+    values.release(old, value_type(t))
+
+
+@kernel
 def prepare(d: ptr[Dict], key, hash: i64, t) -> i64:
     """The number of the entry of a key that is to be set; where there is none, -1 and room for it."""
     n = lookup(d, key, hash, t)
@@ -175,13 +184,26 @@ def prepare(d: ptr[Dict], key, hash: i64, t) -> i64:
 def put(d: ptr[Dict], n: i64, key, hash: i64, v, t) -> None:
     """Sets an owned key to an owned value; `n` is what `prepare` gave."""
     if n >= 0:
-        old = value_at(d, n, t)
-        set_value(d, n, v, t)
-        d.version = CHANGED
+        replace(d, n, v, t)
         values.release(key, key_type(t))
-        values.release(old, value_type(t))
     else:
         add(d, key, hash, v, t)
+
+
+@kernel
+def room_for(d: ptr[Dict], n: i64, t) -> None:
+    """Room for the key that was looked up, `n` being its entry or negative."""
+    if n < 0:
+        reserve(d, t)
+
+
+@kernel
+def put_entry(d: ptr[Dict], n: i64, key, v, t) -> None:
+    """Sets an owned key to an owned value; `n` is its entry, or negative where there is `room_for` it."""
+    hash = i64(0)
+    if n < 0:
+        hash = values.hash_of(key, key_type(t))
+    put(d, n, key, hash, v, t)
 
 
 @kernel

@@ -114,6 +114,49 @@ def _delitem(b: FunctionBuilder, node: Node) -> str:
     return invoke(b, node, dicts.remove, [source, found], source[0])
 
 
+@native("entry")
+def _entry(b: FunctionBuilder, node: Node) -> str:
+    return _find(b, node)[1]
+
+
+def _given(b: FunctionBuilder, node: Node) -> tuple[Operand, Operand]:
+    """The dict and the number of an entry that is there; KeyError where it is not."""
+    source, found, key, *_ = _inputs(b, node)
+    key_error(b, node, found[1], key)
+    return source, found
+
+
+@native("entry_value")
+def _entry_value(b: FunctionBuilder, node: Node) -> str:
+    return _value(b, *_given(b, node))
+
+
+@native("delete_entry")
+def _delete_entry(b: FunctionBuilder, node: Node) -> str:
+    source, found = _given(b, node)
+    return invoke(b, node, dicts.remove, [source, found], source[0])
+
+
+@native("set_entry")
+def _set_entry(b: FunctionBuilder, node: Node) -> str:
+    source, found, key, value = _inputs(b, node)
+    invoke(b, node, dicts.room_for, [source, found], source[0])
+    b.take(node, 2)
+    b.take(node, 3)
+    return invoke(b, node, dicts.put_entry, [source, found, key, value], source[0])
+
+
+@native("entry_or")
+def _entry_or(b: FunctionBuilder, node: Node) -> str:
+    source, found, _, default = _inputs(b, node)
+
+    def missing() -> str:
+        b.managed.retain(b, *default)
+        return default[1]
+
+    return _either(b, found[1], node.output.type, lambda: _value(b, source, found), missing)
+
+
 @native("get")
 def _get(b: FunctionBuilder, node: Node) -> str:
     source, found = _find(b, node)

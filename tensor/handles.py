@@ -9,6 +9,7 @@ import ctypes
 from typing import Any
 
 from jitlang.codegen.kernels import address_of, prepare
+from jitlang.frontend.kernel import offset_of
 from jitlang.native.layouts import ctypes_type
 from jitlang.native.pytypes import HandleType, handle_type
 from jitlang.tensor import slots
@@ -22,6 +23,7 @@ HANDLE: HandleType = handle_type(
     TensorMethods,
     prepare(release_tensor.instance(Pointer(TensorImpl))),
     name="jitlang.Tensor",
+    back=offset_of(TensorImpl, "python"),
     slots=slots.addresses("jl.handle.jitlang.Tensor.type"),
 )
 slots.fill(operator, TensorMethods)

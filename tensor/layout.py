@@ -8,7 +8,7 @@ their own. The storage owns the head block, so a view may outlive the tensor tha
 from __future__ import annotations
 
 import jitlang.codegen.library.layout as library
-from jitlang.frontend.kernel import array, i64, ptr, struct, u8
+from jitlang.frontend.kernel import array, i32, i64, ptr, struct, u8
 from jitlang.types import DTYPES
 
 MAX_RANK = 8
@@ -54,16 +54,20 @@ class Storage:
 
 @struct
 class TensorImpl:
-    """One view: `data` is the address of its first element; strides count elements."""
+    """One view: `data` is the address of its first element; strides count elements.
+
+    `python` is the Python object that stands for the view, borrowed, or null: one view is one object. Whoever holds the GIL may touch it.
+    """
 
     references: i64
     storage: ptr[Storage]
     data: ptr[u8]
     numel: i64
     dtype: i64
-    device: i64
     rank: i64
-    flags: i64
+    device: i32
+    flags: i32
+    python: ptr[u8]
     sizes: array[i64, MAX_RANK]
     strides: array[i64, MAX_RANK]
 

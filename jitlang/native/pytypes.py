@@ -202,7 +202,7 @@ def callable_type(base: type, *, words: int = 1, name: str = "") -> CallableType
 class HandleType:
     """A type whose objects hold one native pointer, at `offset`.
 
-    `wrap` is the address of ``ptr (ptr thing)``: a new object that takes over one reference to the thing (null, with
+    `wrap` is the address of ``ptr (ptr thing)``: an object (a new reference) that takes over one reference to the thing (null, with
     MemoryError set and the reference given up, where there is no memory). `cell` is the address of a cell with the
     type's address, for comparing an object's type with it.
     """
@@ -217,7 +217,44 @@ class HandleType:
         return ctypes.c_void_p.from_address(id(instance) + self.offset).value or 0
 
 
-def _handle_text(symbol: str, offset: int, free_objects: int, collected: bool) -> str:
+def _again(back: int | None) -> str:
+    """Wrapping a thing that knows its object gives that object, unless it is on its way out (its count, the low word of the object, is 0)."""
+    if back is None:
+        return "br label %make"
+    return f"""
+  %home = getelementptr i8, ptr %thing, i64 {back}
+  %held = load ptr, ptr %home
+  %known = icmp ne ptr %held, null
+  br i1 %known, label %look, label %make
+look:
+  %count.of = load i32, ptr %held
+  %alive = icmp ne i32 %count.of, 0
+  br i1 %alive, label %share, label %make
+share:
+  call void @Py_IncRef(ptr %held)
+  call void @release(ptr %thing)
+  ret ptr %held"""
+
+
+def _settle(back: int | None) -> str:
+    """A new object is noted in its thing."""
+    return "" if back is None else f"%settled = getelementptr i8, ptr %thing, i64 {back}\n  store ptr %object, ptr %settled"
+
+
+def _part(back: int | None) -> str:
+    """A thing whose object goes forgets it, unless it has another one by now."""
+    if back is None:
+        return "br label %gone"
+    return f"""%home = getelementptr i8, ptr %thing, i64 {back}
+  %held = load ptr, ptr %home
+  %own = icmp eq ptr %held, %self
+  br i1 %own, label %forget, label %gone
+forget:
+  store ptr null, ptr %home
+  br label %gone"""
+
+
+def _handle_text(symbol: str, offset: int, free_objects: int, collected: bool, back: int | None) -> str:
     # A collector that comes across an object on the list of free ones would revive and drop it again.
     untrack = "call void @PyObject_GC_UnTrack(ptr %self)" if collected else ""
     return f"""
@@ -229,10 +266,13 @@ declare void @_Py_NewReference(ptr)
 declare void @PyObject_ClearWeakRefs(ptr)
 declare void @PyObject_GC_UnTrack(ptr)
 declare ptr @PyType_GetSlot(ptr, i32)
+declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare void @release(ptr)
 
 define ptr @{symbol}.wrap(ptr %thing) {{
+  {_again(back)}
+make:
   %n = load i64, ptr @count
   %any = icmp sgt i64 %n, 0
   br i1 %any, label %reuse, label %fresh
@@ -255,6 +295,7 @@ fill:
   %object = phi ptr [ %old, %reuse ], [ %new, %fresh ]
   %p = getelementptr i8, ptr %object, i64 {offset}
   store ptr %thing, ptr %p
+  {_settle(back)}
   ret ptr %object
 }}
 
@@ -274,6 +315,8 @@ give:
   %some = icmp ne ptr %thing, null
   br i1 %some, label %release, label %put
 release:
+  {_part(back)}
+gone:
   call void @release(ptr %thing)
   br label %put
 put:
@@ -306,6 +349,7 @@ def handle_type(
     *,
     slots: Mapping[str, int] | None = None,
     name: str = "",
+    back: int | None = None,
     free_objects: int = _FREE_OBJECTS,
 ) -> HandleType:
     """Makes a type of handles from a Python class with ``__slots__ = ()`` that gives it its methods.
@@ -316,6 +360,7 @@ def handle_type(
         release: address of ``void (ptr thing)``, called with the GIL when an object goes, perhaps while an exception is
             on its way: it must not run Python code.
         slots: further slots, name → address (`nb_add`, `mp_subscript`, …).
+        back: offset in the thing of a word, null at first, that names its object: each thing then has one object as long as that lives.
         free_objects: how many dropped objects are kept for reuse.
 
     Raises:
@@ -326,7 +371,7 @@ def handle_type(
     offset = base.__basicsize__
     symbol = f"jl.handle.{name or base.__qualname__}"
     cell = host.shared_cell(f"{symbol}.type")
-    text = _handle_text(symbol, offset, free_objects, bool(base.__flags__ & _HAVE_GC))
+    text = _handle_text(symbol, offset, free_objects, bool(base.__flags__ & _HAVE_GC), back)
     code, _, _ = cache.cached_object([text], lambda: (text, {}), level=1, whole_package=False)
     linked = engine.link(code, [f"{symbol}.wrap", f"{symbol}.dealloc"], {"type": cell, "release": release})
     made = native_type(

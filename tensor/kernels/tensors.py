@@ -13,6 +13,7 @@ from jitlang.frontend.kernel import (
     call_pointer,
     cast,
     check,
+    i32,
     i64,
     kernel,
     likely,
@@ -200,9 +201,10 @@ def new_head(size: i64, dtype: i64, rank: i64) -> ptr[TensorImpl]:
     t.storage = s
     t.data = s.data
     t.dtype = dtype
-    t.device = CPU
     t.rank = rank
+    t.device = CPU
     t.flags = HEAD
+    t.python = null(ptr[u8])
     return t
 
 
@@ -287,7 +289,7 @@ def finish(t: ptr[TensorImpl]) -> None:
     for i in range(t.rank):
         numel = numel * t.sizes[i]
     t.numel = numel
-    t.flags = (t.flags & ~CONTIGUOUS) | (CONTIGUOUS if is_row_major(t) else 0)
+    t.flags = (t.flags & ~CONTIGUOUS) | (i32(CONTIGUOUS) if is_row_major(t) else i32(0))
 
 
 @kernel(extern=True)
@@ -327,7 +329,7 @@ def foreign(
     s.destroy = destroy
     s.state = FOREIGN
     t.data = data
-    t.flags = t.flags | (flags & READ_ONLY)
+    t.flags = t.flags | i32(flags & READ_ONLY)
     for i in range(rank):
         t.sizes[i] = sizes[i]
         t.strides[i] = strides[i]
@@ -361,9 +363,10 @@ def new_view(base: ptr[TensorImpl], rank: i64, offset: i64) -> ptr[TensorImpl]:
     t.data = base.data + offset * item_bytes(base.dtype)
     t.numel = base.numel
     t.dtype = base.dtype
-    t.device = base.device
     t.rank = rank
+    t.device = base.device
     t.flags = base.flags & READ_ONLY
+    t.python = null(ptr[u8])
     return t
 
 

@@ -215,3 +215,54 @@ def test_base_with_fields_is_refused() -> None:
         pytypes.native_type(Thing, words=1, slots={"nb_nothing": 1})
     with pytest.raises(CodegenError, match="no function"):
         pytypes.native_type(Thing, words=1, slots={"nb_add": 0})
+
+
+HOMES = """
+define void @release.home(ptr %thing) {
+  %p = getelementptr i8, ptr %thing, i64 8
+  %n = load i64, ptr %p
+  %m = sub i64 %n, 1
+  store i64 %m, ptr %p
+  ret void
+}
+"""
+
+
+class Home(ctypes.Structure):
+    """A thing that knows its object, and counts its references."""
+
+    _fields_ = [("object", ctypes.c_void_p), ("references", ctypes.c_int64)]
+
+
+class Owner:
+    """Made native below."""
+
+    __slots__ = ()
+
+
+def test_a_thing_has_one_object_as_long_as_that_lives() -> None:
+    linked = engine.link(engine.compile_ir(HOMES, level=1), ["release.home"])
+    kind = pytypes.handle_type(Owner, linked["release.home"], name="tests.Owner", back=0, free_objects=2)
+    wrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(kind.wrap)
+    things = [Home(None, 0) for _ in range(6)]
+
+    def wrapped(thing: Home) -> Any:
+        thing.references += 1
+        return wrap(ctypes.addressof(thing))
+
+    for _ in range(3):
+        made = [wrapped(t) for t in things]
+        assert [wrapped(t) is m for t, m in zip(things, made, strict=True)] == [True] * 6
+        assert [t.references for t in things] == [1] * 6
+        assert [t.object for t in things] == [id(m) for m in made]
+        del made
+        assert [(t.object, t.references) for t in things] == [(None, 0)] * 6
+    seen: list[Any] = []
+    one = wrapped(things[0])
+    things[0].references += 1
+    watch = weakref.ref(one, lambda _: seen.append(wrap(ctypes.addressof(things[0]))))
+    del one
+    assert watch() is None
+    assert things[0].object == id(seen[0])
+    seen.clear()
+    assert (things[0].object, things[0].references) == (None, 0)

@@ -103,7 +103,7 @@ class _Entry:
         good, bad = b.block("good"), b.block("bad")
         b.branch(failed, bad, good, likely=False)
         b.place(good)
-        self.succeed("0" if kind == "i1" else b.op(f"extractvalue {kind} {got}, 0"), objects, operands)
+        self.succeed("0" if kind == "i1" else b.op(f"extractvalue {kind} {got}, 0"), operands)
         b.place(bad)
         b.do(f"call void {b.module.declare('jl.host.raise', 'void (ptr)')}(ptr {ctx})")
         if self.shares:
@@ -214,7 +214,7 @@ class _Entry:
 
     # ---- results ----------------------------------------------------------------------------------------------------
 
-    def succeed(self, result: str, objects: list[str], operands: list[str]) -> None:
+    def succeed(self, result: str, operands: list[str]) -> None:
         """The way out without an error: `result` is owned."""
         b, type = self.b, self.graph.result
         if self.keeps and self.state == "null":
@@ -227,7 +227,7 @@ class _Entry:
             b.place(lost)
             b.jump(joined)
             b.place(following)
-        boxed = self.boxed(result, objects, operands)
+        boxed = marshaller(type).give(b, type, result, self.state)
         if self.shares:
             here = b.current.label
             b.jump(joined)
@@ -237,30 +237,6 @@ class _Entry:
             b.managed.release(b, type, result)
         self.release(operands, self.keeps)
         _return(b, boxed)
-
-    def boxed(self, result: str, objects: list[str], operands: list[str]) -> str:
-        """The Python object of the result; a tensor that was passed goes back as the object that it came as."""
-        b, type = self.b, self.graph.result
-        known = [
-            (o, x) for p, o, x in zip(self.graph.params, operands, objects, strict=True) if isinstance(type, TensorType) and isinstance(p.type, TensorType)
-        ]
-        if not known:
-            return marshaller(type).give(b, type, result, self.state)
-        edges = []
-        joined = b.block("joined")
-        for operand, object in known:
-            same, following = b.block("same"), b.block("new")
-            b.branch(b.op(f"icmp eq ptr {operand}, {result}"), same, following)
-            b.place(same)
-            b.do(f"call void {b.module.declare('Py_IncRef', 'void (ptr)')}(ptr {object})")
-            edges.append((b.current.label, object))
-            b.jump(joined)
-            b.place(following)
-        made = marshaller(type).give(b, type, result, self.state)
-        edges.append((b.current.label, made))
-        b.jump(joined)
-        b.place(joined)
-        return b.phi(joined, Pointer(U8), edges)
 
     def release(self, operands: list[str], finish: bool) -> None:
         """Gives up the arguments, and the state if there is one."""

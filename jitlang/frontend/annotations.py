@@ -16,10 +16,11 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ForwardRef, Literal, TypeVar, Union, get_args, get_origin
 
 from jitlang.errors import ScriptTypeError
+from jitlang.frontend.python_kinds import base_type
 from jitlang.types import (
     BOOL,
     DEVICE,
@@ -278,32 +279,31 @@ def type_of_value(value: Any) -> Type | None:
             return of_value(value)
     if isinstance(value, DType):
         return DTYPE
-    if isinstance(value, tuple):
+    base = base_type(type(value))
+    if base is None:
+        return _instances(value) if _instances is not None else None
+    if base is tuple:
         parts = [type_of_value(v) for v in value]
         if any(p is None for p in parts):
             return None
         elements = tuple(p for p in parts if p is not None)
         return named_tuple_type(type(value), elements) if is_named_tuple(type(value)) else TupleType(elements)
-    if isinstance(value, list):
-        return _container(value, ListType)
-    if isinstance(value, set | frozenset):
-        return _container(list(value), SetType)
-    if isinstance(value, dict):
-        key = _common(list(value.keys()))
-        item = _common(list(value.values()))
+    if base is dict:
+        key, item = _common(value.keys()), _common(value.values())
         return None if key is None or item is None else DictType(key, item)
-    if isinstance(value, bool | int | float | str):  # an IntEnum, a subclass of str
-        return INT if isinstance(value, int) else FLOAT if isinstance(value, float) else STR
-    return _instances(value) if _instances is not None else None
+    if base in (list, set, frozenset):
+        element = _common(value)
+        return None if element is None else ListType(element) if base is list else SetType(element)
+    return _PLAIN[base]
 
 
-def _container(values: list[Any], make: Callable[[Type], Type]) -> Type | None:
-    element = _common(values)
-    return None if element is None else make(element)
-
-
-def _common(values: list[Any]) -> Type | None:
+def _common(values: Collection[Any]) -> Type | None:
     """The type of all elements; Never where there are none."""
+    kinds = set(map(builtins.type, values))
+    if len(kinds) == 1:
+        only = _PLAIN.get(kinds.pop())
+        if only is not None:
+            return only
     common: Type = NEVER
     for value in values:
         found = type_of_value(value)

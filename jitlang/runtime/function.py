@@ -22,6 +22,7 @@ from jitlang.ir.graph import Program, clone_program
 from jitlang.native import host
 from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.runtime import background
+from jitlang.runtime.arguments import is_exact, know_numpy
 from jitlang.runtime.units import CLEAN_CELL, DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
 
 Key = Hashable  # argument types, and whatever else a callee tells specialisations apart by
@@ -168,19 +169,22 @@ def dispatch(function: Any, *args: Any, **kwargs: Any) -> Any:
     """The end of every chain: binds the arguments, finds or makes the specialisation, and runs it in the tier of the moment."""
     if isinstance(function, entry_type().type):  # `_native` called it: an argument is not what its type said
         raise ArgumentError(f"the arguments {', '.join(type(a).__name__ for a in args)} have no native form")
+    know_numpy()
     callee: Callee = function.callee
     key, values = callee.prepare(args, kwargs)
     spec = function.specialise(key)
     if spec.unit is None and not spec.failure:
-        _advance(function, spec)
+        _advance(function, spec, values)
     if spec.unit is not None:
         return _native(spec, values)
     spec.calls += 1
     return _interpreted(spec)(*values)
 
 
-def _advance(function: Any, spec: Specialisation) -> None:
+def _advance(function: Any, spec: Specialisation, values: list[Any]) -> None:
     tier = "native" if function.callee.always_native else flag("JITLANG_TIER")
+    if tier != "native" and not all(is_exact(v, p.type) for v, p in zip(values, spec.program.main.params, strict=False)):
+        tier = "native"  # values are converted there
     if tier == "native":
         function.compile(spec)
     elif tier == "auto" and spec.calls >= CALLS_BEFORE_NATIVE - 1 and not spec.queued:

@@ -18,7 +18,7 @@ from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
-from jitlang.runtime.arguments import exact
+from jitlang.runtime.arguments import check_argument, exact
 from jitlang.runtime.function import ArgumentError, Callee, Key, function_type, make_function
 from jitlang.schema import MISSING
 from jitlang.types import TensorType, TupleType, Type
@@ -50,9 +50,13 @@ class FunctionCallee(Callee):
         """The type that an argument is specialised by; None for what is known at compile time only (a function)."""
         try:
             kind = type_of_value(value)
-            return None if kind is None else parameter_type(kind, parameter.type)
+            if kind is None:
+                check_argument(value)
+                return None
+            return parameter_type(kind, parameter.type)
         except CompileError as error:
-            raise ScriptTypeError(f"argument '{parameter.name}' of {self.info.name}(): {error.message}", self.info.where) from None
+            hint = error.hint.replace("(…) of it", f"({parameter.name})")
+            raise ScriptTypeError(f"argument '{parameter.name}' of {self.info.name}(): {error.message}", self.info.where, hint=hint) from None
 
     def program(self, key: Key) -> Program:
         kinds: list[Any] = list(key)  # type: ignore[call-overload]

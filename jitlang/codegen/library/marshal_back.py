@@ -31,6 +31,8 @@ from jitlang.codegen.library.marshal_layout import (
 from jitlang.codegen.library.marshal_python import (
     PYTHON,
     TENSORS,
+    any_set,
+    call_method,
     clear_error,
     decref,
     dict_clear,
@@ -55,7 +57,7 @@ from jitlang.codegen.library.marshal_python import (
     tuple_size,
 )
 from jitlang.codegen.library.marshal_read import attribute, module_holder
-from jitlang.codegen.library.marshal_scalars import read_float, read_int
+from jitlang.codegen.library.marshal_scalars import is_instance, read_bool, read_float, read_int
 from jitlang.codegen.library.marshal_state import add, type_of
 from jitlang.codegen.library.marshal_text import same_text
 from jitlang.frontend.kernel import (
@@ -74,7 +76,6 @@ from jitlang.frontend.kernel import (
     minimum,
     null,
     ptr,
-    select,
     u8,
 )
 
@@ -118,6 +119,14 @@ def claim(state: ptr[State], plan: ptr[Plan], native: ptr[u8], object: ptr[u8]) 
 
 
 @kernel
+def put(object: ptr[u8], key: ptr[u8], value: ptr[u8]) -> i32:
+    """``object[key] = value`` of a dict."""
+    if type_of(object) == PYTHON.dict:
+        return dict_set(object, key, value)
+    return any_set(object, key, value)  # a subclass may keep an order of its own
+
+
+@kernel
 def fill_dict(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr[u8], old: ptr[u8]) -> b1:
     """The items of a new Python dict; a value that `old` (null, or another dict) has already is taken from there."""
     for n in range(native.used):
@@ -142,7 +151,7 @@ def fill_dict(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr
                 value = write_part(state, plan.second, e + plan.second_offset)
             status = i32(-1)
             if value != null(ptr[u8]):
-                status = dict_set(object, key, value)
+                status = put(object, key, value)
                 decref(value)
             decref(key)
             if status != 0:
@@ -190,7 +199,7 @@ def same_tuple(state: ptr[State], object: ptr[u8], plan: ptr[Plan], at: ptr[u8])
     wanted = PYTHON.tuple
     if plan.python != null(ptr[u8]):
         wanted = cast(ptr[ptr[u8]], plan.python)[0]
-    if type_of(object) != wanted:
+    if not is_instance(object, wanted):
         return False
     if tuple_size(object) != plan.count:
         return False
@@ -206,17 +215,21 @@ def same_number(object: ptr[u8], plan: ptr[Plan], at: ptr[u8]) -> b1:
     """`agrees` of int and float."""
     if plan.kind == INT:
         found = local(i64, 1)
-        if type_of(object) == PYTHON.int or type_of(object) == PYTHON.bool:
-            if read_int(object, 1, found) == DONE:
-                return found[0] == cast(ptr[i64], at)[0]
-            clear_error()
-        return False
-    real = local(f64, 1)
-    if type_of(object) == PYTHON.float or type_of(object) == PYTHON.int:
+        if read_int(object, 1, found) == DONE:
+            return found[0] == cast(ptr[i64], at)[0]
+    else:
+        real = local(f64, 1)
         if read_float(object, 1, real) == DONE:
             return bitcast(i64, real[0]) == bitcast(i64, cast(ptr[f64], at)[0])
-        clear_error()
+    clear_error()
     return False
+
+
+@kernel
+def same_bool(object: ptr[u8], at: ptr[u8]) -> b1:
+    """`agrees` of bool."""
+    found = local(u8, 1)
+    return read_bool(object, 1, found) == DONE and found[0] == at[0]
 
 
 @kernel
@@ -226,7 +239,7 @@ def is_same(state: ptr[State], object: ptr[u8], plan: ptr[Plan], at: ptr[u8]) ->
     if kind == INT or kind == FLOAT:
         return i64(same_number(object, plan, at))
     if kind == BOOL:
-        return i64(object == select(at[0] != 0, PYTHON.true, PYTHON.false))
+        return i64(same_bool(object, at))
     if kind == NONE:
         return i64(object == PYTHON.none)
     if kind == TUPLE:
@@ -242,9 +255,9 @@ def is_same(state: ptr[State], object: ptr[u8], plan: ptr[Plan], at: ptr[u8]) ->
         if kind == NULLABLE:
             return i64(agrees(state, object, plan.first, at))
         if kind == STR:
-            return i64(type_of(object) == PYTHON.str and same_text(object, cast(ptr[Str], v)))
+            return i64(is_instance(object, PYTHON.str) and same_text(object, cast(ptr[Str], v)))
         if kind == TENSOR:
-            if type_of(object) != TENSORS.type:
+            if not is_instance(object, TENSORS.type):
                 return 0
             return i64(cast(ptr[ptr[u8]], object + TENSORS.at)[0] == v)
         if state.snapshot == 0:
@@ -349,7 +362,7 @@ def update_values(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object:
                 status = i64(-2)
             else:
                 if item != v:
-                    if dict_set(object, k, item) != 0:
+                    if put(object, k, item) != 0:
                         status = i64(-2)
                 decref(item)
         decref(k)
@@ -372,11 +385,32 @@ def add_items(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr
             status = i32(-1)
             item = write_part(state, plan.second, e + plan.second_offset)
             if item != null(ptr[u8]):
-                status = dict_set(object, key, item)
+                status = put(object, key, item)
                 decref(item)
             decref(key)
             if status != 0:
                 return False
+    return True
+
+
+@kernel
+def refill(object: ptr[u8], made: ptr[u8]) -> b1:
+    """Gives a dict the items of another one in the place of its own."""
+    if type_of(object) == PYTHON.dict:
+        dict_clear(object)
+        return dict_update(object, made) == 0
+    slot = local(ptr[u8], 1)
+    slot[0] = object
+    nothing = call_method(PYTHON.clear_name, slot, 1, null(ptr[u8]))
+    if nothing == null(ptr[u8]):
+        return False
+    decref(nothing)
+    position = local(i64, 1)
+    value = local(ptr[u8], 1)
+    position[0] = 0
+    while dict_next(made, position, slot, value) != 0:
+        if any_set(object, slot[0], value[0]) != 0:
+            return False
     return True
 
 
@@ -393,8 +427,7 @@ def update_dict(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: p
         return False
     done = fill_dict(state, plan, native, made, object)
     if done:
-        dict_clear(object)
-        done = dict_update(object, made) == 0
+        done = refill(object, made)
     decref(made)
     return done
 

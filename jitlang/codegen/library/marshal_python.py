@@ -23,7 +23,10 @@ DEVICES = 8
 
 @struct
 class Python:
-    """Objects of CPython's that native code needs: types, singletons, exceptions; dtypes by code, devices by number."""
+    """Objects of CPython's that native code needs: types, singletons, exceptions; dtypes by code, devices by number.
+
+    NumPy's types are null until `know_numpy` was called, and there can be no values of them before.
+    """
 
     int: ptr[u8]
     float: ptr[u8]
@@ -32,7 +35,11 @@ class Python:
     list: ptr[u8]
     dict: ptr[u8]
     set: ptr[u8]
+    frozenset: ptr[u8]
     tuple: ptr[u8]
+    numpy_int: ptr[u8]
+    numpy_float: ptr[u8]
+    numpy_bool: ptr[u8]
     none: ptr[u8]
     true: ptr[u8]
     false: ptr[u8]
@@ -43,6 +50,7 @@ class Python:
     dict_name: ptr[u8]
     parameters_name: ptr[u8]
     buffers_name: ptr[u8]
+    clear_name: ptr[u8]
     modules_name: ptr[u8]
     dtypes: array[ptr[u8], 16]
     devices: array[ptr[u8], DEVICES]
@@ -78,9 +86,10 @@ def hold(value: Any) -> int:
 
 def _fill() -> None:
     table = ctypes_type(Python).from_address(PYTHON.address)
-    objects: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "dict": dict, "set": set, "tuple": tuple}
-    objects |= {"none": None, "true": True, "false": False, "overflow": OverflowError, "tuple_new": tuple.__new__}
+    objects: dict[str, Any] = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "dict": dict, "set": set}
+    objects |= {"frozenset": frozenset, "tuple": tuple, "none": None, "true": True, "false": False, "overflow": OverflowError, "tuple_new": tuple.__new__}
     names = {"new_name": "__new__", "dict_name": "__dict__", "parameters_name": "_parameters", "buffers_name": "_buffers", "modules_name": "_modules"}
+    names["clear_name"] = "clear"
     objects |= {field: sys.intern(name) for field, name in names.items()}
     for field, value in objects.items():
         setattr(table, field, hold(value))
@@ -97,6 +106,13 @@ _fill()
 def set_device(number: int, device: Any) -> None:
     """Says which Python object stands for the device of that number."""
     ctypes_type(Python).from_address(PYTHON.address).devices[number] = hold(device)
+
+
+def know_numpy(types: dict[str, type]) -> None:
+    """Says what the types ``int``, ``float`` and ``bool`` of NumPy's numbers are."""
+    table = ctypes_type(Python).from_address(PYTHON.address)
+    for name, kind in types.items():
+        setattr(table, f"numpy_{name}", hold(kind))
 
 
 # ---- offsets ------------------------------------------------------------------------------------------------------
@@ -156,6 +172,8 @@ restore_error = extern("PyErr_Restore", [O, O, O])
 int_value = extern("PyLong_AsLongLongAndOverflow", [O, ptr[i32]], i64)
 new_int = extern("PyLong_FromLongLong", [i64], O)
 int_as_float = extern("PyLong_AsDouble", [O], F64)
+index_of = extern("PyNumber_Index", [O], O)
+truth = extern("PyObject_IsTrue", [O], i32)
 float_value = extern("PyFloat_AsDouble", [O], F64)
 new_float = extern("PyFloat_FromDouble", [F64], O)
 
@@ -181,6 +199,7 @@ dict_get = extern("PyDict_GetItemWithError", [O, O], O)
 dict_set = extern("PyDict_SetItem", [O, O, O], i32)
 dict_clear = extern("PyDict_Clear", [O])
 dict_update = extern("PyDict_Update", [O, O], i32)
+any_set = extern("PyObject_SetItem", [O, O, O], i32)
 new_dict = extern("PyDict_New", [], O)
 
 set_size = extern("PySet_Size", [O], i64)

@@ -41,6 +41,7 @@ from jitlang.codegen.library.marshal_python import (
     dict_get,
     dict_next,
     dict_size,
+    dict_update,
     error_occurred,
     get_attribute,
     incref,
@@ -48,11 +49,12 @@ from jitlang.codegen.library.marshal_python import (
     iterator_next,
     list_item,
     list_size,
+    new_dict,
     set_size,
     tuple_item,
     tuple_size,
 )
-from jitlang.codegen.library.marshal_scalars import read_bool, read_device, read_dtype, read_float, read_int, read_tensor, read_text
+from jitlang.codegen.library.marshal_scalars import is_instance, read_bool, read_device, read_dtype, read_float, read_int, read_tensor, read_text
 from jitlang.codegen.library.marshal_state import add, begin, block_of, find, give_up, release_at, type_of
 from jitlang.codegen.library.memory import recycle
 from jitlang.codegen.library.strings import hash_of
@@ -112,7 +114,7 @@ def read_numbers(state: ptr[State], object: ptr[u8], made: ptr[List], length: i6
         elif kind == FLOAT:
             status = read_float(item, lenient, cast(ptr[f64], data) + i)
         else:
-            status = read_bool(item, data + i)
+            status = read_bool(item, lenient, data + i)
         if status != DONE:
             return status
     made.length = length
@@ -281,11 +283,8 @@ def read_item(state: ptr[State], made: ptr[Dict], key: ptr[u8], value: ptr[u8], 
 
 
 @kernel
-def read_dict(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8]]) -> i64:
-    """A dict."""
-    made = begin_dict(state, object, plan, dict_size(object))
-    if made == null(ptr[Dict]):
-        return FAILED
+def read_items_of(state: ptr[State], object: ptr[u8], made: ptr[Dict], plan: ptr[Plan]) -> i64:
+    """The items of a Python dict."""
     position = local(i64, 1)
     key = local(ptr[u8], 1)
     value = local(ptr[u8], 1)
@@ -300,6 +299,26 @@ def read_dict(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u
         decref(v)
         if status != DONE:
             return status
+    return DONE
+
+
+@kernel
+def read_dict(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8]]) -> i64:
+    """A dict."""
+    made = begin_dict(state, object, plan, dict_size(object))
+    if made == null(ptr[Dict]):
+        return FAILED
+    status = i64(FAILED)
+    if type_of(object) == PYTHON.dict:
+        status = read_items_of(state, object, made, plan)
+    else:
+        copy = new_dict()  # a subclass may keep an order of its own
+        if copy != null(ptr[u8]):
+            if dict_update(copy, object) == 0:
+                status = read_items_of(state, copy, made, plan)
+            decref(copy)
+    if status != DONE:
+        return status
     made.references = made.references + 1  # the first is the entry's
     to[0] = cast(ptr[u8], made)
     return DONE
@@ -448,6 +467,12 @@ def fill(state: ptr[State], object: ptr[u8], plan: ptr[Plan], made: ptr[u8]) -> 
 
 
 @kernel
+def is_a(state: ptr[State], object: ptr[u8], type: ptr[u8]) -> b1:
+    """Whether an object is exactly of a type, or, where it is lenient, an instance of it."""
+    return type_of(object) == type or (state.lenient != 0 and is_instance(object, type))
+
+
+@kernel
 def read_container(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8]]) -> i64:
     """A list, dict, set or object: the native that it was copied to before, or a new one."""
     known = find(state, object, plan)
@@ -456,14 +481,13 @@ def read_container(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[
         to[0] = known
         return DONE
     kind = plan.kind
-    type = type_of(object)
     if kind == LIST:
-        return read_list(state, object, plan, to) if type == PYTHON.list else MISFIT
+        return read_list(state, object, plan, to) if is_a(state, object, PYTHON.list) else MISFIT
     if kind == DICT:
-        return read_dict(state, object, plan, to) if type == PYTHON.dict else MISFIT
+        return read_dict(state, object, plan, to) if is_a(state, object, PYTHON.dict) else MISFIT
     if kind == SET:
-        return read_set(state, object, plan, to) if type == PYTHON.set else MISFIT
-    return read_object(state, object, plan, to) if type == cast(ptr[ptr[u8]], plan.python)[0] else MISFIT
+        return read_set(state, object, plan, to) if is_a(state, object, PYTHON.set) or is_a(state, object, PYTHON.frozenset) else MISFIT
+    return read_object(state, object, plan, to) if type_of(object) == cast(ptr[ptr[u8]], plan.python)[0] else MISFIT
 
 
 @kernel
@@ -477,7 +501,7 @@ def read_plain(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8])
     if kind == STR:
         return read_text(object, state.lenient, cast(ptr[ptr[u8]], to))
     if kind == BOOL:
-        return read_bool(object, to)
+        return read_bool(object, state.lenient, to)
     if kind == TENSOR:
         return read_tensor(object, plan, cast(ptr[ptr[u8]], to))
     if kind == NONE:
@@ -502,7 +526,7 @@ def read_any(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) -
             wanted = PYTHON.tuple
             if plan.python != null(ptr[u8]):
                 wanted = cast(ptr[ptr[u8]], plan.python)[0]
-            return read_tuple(state, object, plan, to) if type_of(object) == wanted else MISFIT
+            return read_tuple(state, object, plan, to) if is_a(state, object, wanted) else MISFIT
         if kind == OPTIONAL:
             memset(to, 0, plan.size)
             if object == PYTHON.none:

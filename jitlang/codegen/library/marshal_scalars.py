@@ -13,16 +13,19 @@ from jitlang.codegen.library.marshal_python import (
     INT_FORM,
     PYTHON,
     TENSORS,
+    decref,
     equal_objects,
     error_occurred,
     float_value,
+    index_of,
     int_as_float,
     int_value,
     is_subtype,
+    truth,
 )
 from jitlang.codegen.library.marshal_state import overflow, type_of
 from jitlang.codegen.library.marshal_text import text_from
-from jitlang.frontend.kernel import call_pointer, cast, f64, i32, i64, kernel, likely, local, null, ptr, u8, u32
+from jitlang.frontend.kernel import b1, call_pointer, cast, f64, i32, i64, kernel, likely, local, null, ptr, u8, u32
 
 EQUAL = 2  # Py_EQ
 
@@ -42,12 +45,32 @@ def long_int(object: ptr[u8], to: ptr[i64]) -> i64:
     return DONE
 
 
+@kernel
+def is_instance(object: ptr[u8], type: ptr[u8]) -> b1:
+    """Whether an object is an instance of a type, which may be null: then of none."""
+    return type != null(ptr[u8]) and is_subtype(type_of(object), type) != 0
+
+
+@kernel(inline="never")
+def other_int(object: ptr[u8], to: ptr[i64]) -> i64:
+    """What stands for an int: a bool, an instance of a subclass, a number of NumPy's."""
+    if is_instance(object, PYTHON.int):
+        return long_int(object, to)
+    if not is_instance(object, PYTHON.numpy_int):
+        return MISFIT
+    plain = index_of(object)
+    if plain == null(ptr[u8]):
+        return FAILED
+    status = long_int(plain, to)
+    decref(plain)
+    return status
+
+
 @kernel(inline="always")
 def read_int(object: ptr[u8], lenient: i64, to: ptr[i64]) -> i64:
-    """An int; where it is lenient a bool or an instance of a subclass too."""
+    """An int; where it is lenient what stands for one too."""
     if not likely(type_of(object) == PYTHON.int):
-        if lenient == 0 or is_subtype(type_of(object), PYTHON.int) == 0:
-            return MISFIT
+        return MISFIT if lenient == 0 else other_int(object, to)
     if INT_FORM == 1:
         digits = cast(ptr[i64], object)[2]
         if likely(digits == 1):
@@ -66,13 +89,14 @@ def read_int(object: ptr[u8], lenient: i64, to: ptr[i64]) -> i64:
 
 @kernel(inline="never")
 def other_float(object: ptr[u8], to: ptr[f64]) -> i64:
-    """A number that stands for a float: an instance of a subclass of float, an int."""
-    if is_subtype(type_of(object), PYTHON.float) != 0:
-        to[0] = float_value(object)
-        return DONE
-    if is_subtype(type_of(object), PYTHON.int) == 0:
+    """What stands for a float: an instance of a subclass of float, an int, a number of NumPy's."""
+    value = 0.0
+    if is_instance(object, PYTHON.int):
+        value = int_as_float(object)
+    elif is_instance(object, PYTHON.float) or is_instance(object, PYTHON.numpy_float) or is_instance(object, PYTHON.numpy_int):
+        value = float_value(object)
+    else:
         return MISFIT
-    value = int_as_float(object)
     to[0] = value
     if value == -1.0:
         if error_occurred() != null(ptr[u8]):
@@ -95,20 +119,25 @@ def read_float(object: ptr[u8], lenient: i64, to: ptr[f64]) -> i64:
 
 
 @kernel(inline="always")
-def read_bool(object: ptr[u8], to: ptr[u8]) -> i64:
+def read_bool(object: ptr[u8], lenient: i64, to: ptr[u8]) -> i64:
     """A bool."""
     if object == PYTHON.true:
         to[0] = u8(1)
         return DONE
     to[0] = u8(0)
-    return DONE if object == PYTHON.false else MISFIT
+    if object == PYTHON.false:
+        return DONE
+    if lenient == 0 or not is_instance(object, PYTHON.numpy_bool):
+        return MISFIT
+    to[0] = u8(truth(object))
+    return DONE
 
 
 @kernel
 def read_text(object: ptr[u8], lenient: i64, to: ptr[ptr[u8]]) -> i64:
     """A string."""
     if not likely(type_of(object) == PYTHON.str):
-        if lenient == 0 or is_subtype(type_of(object), PYTHON.str) == 0:
+        if lenient == 0 or not is_instance(object, PYTHON.str):
             return MISFIT
     made = text_from(object)
     to[0] = cast(ptr[u8], made)
@@ -119,7 +148,7 @@ def read_text(object: ptr[u8], lenient: i64, to: ptr[ptr[u8]]) -> i64:
 def read_tensor(object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8]]) -> i64:
     """A tensor of the plan's dtype and rank."""
     if not likely(type_of(object) == TENSORS.type):
-        if is_subtype(type_of(object), TENSORS.type) == 0:
+        if not is_instance(object, TENSORS.type):
             return MISFIT
     v = cast(ptr[ptr[u8]], object + TENSORS.at)[0]
     if plan.dtype >= 0 and cast(ptr[i64], v + TENSORS.dtype)[0] != plan.dtype:

@@ -91,7 +91,7 @@ class _Entry:
         objects = []
         for index, param in enumerate(graph.params):
             object = b.op(f"load ptr, ptr {b.op(f'getelementptr ptr, ptr {given}, i64 {index}')}")
-            marshaller(param.type).guard(b, param.type, object, self.other)
+            self.guard(param, object)
             objects.append(object)
         operands = self.unboxed(objects)
         ctx = b.op("call ptr @jl.enter()")
@@ -141,6 +141,18 @@ class _Entry:
         b.branch(done, go, self.other)
         b.place(go)
         return b.phi(go, Pointer(U8), [(b.entry.label, "%args"), (here, room)])
+
+    def guard(self, param: Value, object: str) -> None:
+        """Goes on if an object is, at first sight, of a parameter's type; or if the dispatcher says so: then an instance of a subclass is taken too."""
+        b = self.b
+        unfit = self.other if is_plain(param.type) else b.block("unfit")
+        marshaller(param.type).guard(b, param.type, object, unfit)
+        if unfit is not self.other:
+            following = b.block("fit")
+            b.jump(following)
+            b.place(unfit)
+            b.branch(self.is_single(), following, self.other)
+            b.place(following)
 
     def parameter_table(self, signature: list[_Argument]) -> str:
         """The constant that describes the parameters to `marshal_calls.arrange`."""

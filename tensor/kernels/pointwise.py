@@ -11,6 +11,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import (
     array,
+    b1,
     call_pointer,
     cast,
     check,
@@ -30,6 +31,7 @@ from jitlang.frontend.kernel import (
     typeof,
     u8,
 )
+from jitlang.tensor.kernels.elementary import USUAL
 from jitlang.tensor.kernels.iteration import broadcast_into, check_target, compute, compute_into, same_shape
 from jitlang.tensor.kernels.scalars import convert, store_element
 from jitlang.tensor.kernels.tensors import empty_as, release, retain, text_slot
@@ -84,6 +86,35 @@ def spread(buffer: Any, source: ptr[u8], stride: i64, direct: Any, n: i64) -> No
 # ---- loops --------------------------------------------------------------------------------------------------------
 
 
+def usual(op: Any) -> Any:
+    """The forms of an operation for its usual arguments, or None."""
+    return USUAL.get(op)
+
+
+@kernel
+def apply(op: Any, a: Any, o: Any, n: i64) -> None:
+    """o = op(a), both dense. A chunk of nothing but usual arguments takes the form for these."""
+    form = usual(op)
+    if form is None:
+        for i in range(n):
+            o[i] = op(a[i])
+        return
+    done = 0
+    while done < n:
+        m = minimum(CHUNK, n - done)
+        p, q = a + done, o + done
+        all_usual = b1(True)
+        for i in range(m):
+            all_usual = all_usual & form[0](p[i])
+        if all_usual:
+            for i in range(m):
+                q[i] = form[1](p[i])
+        else:
+            for i in range(m):
+                q[i] = op(p[i])
+        done += m
+
+
 @kernel
 def unary_loop(op: Any, T: Any, R: Any, n: i64, data: ptr[ptr[u8]], strides: ptr[i64]) -> None:
     """out = op(a)."""
@@ -102,8 +133,7 @@ def unary_loop(op: Any, T: Any, R: Any, n: i64, data: ptr[ptr[u8]], strides: ptr
         po = to
         if do:
             po = cast(ptr[R], o + done * so)
-        for i in range(m):
-            po[i] = op(pa[i])
+        apply(op, pa, po, m)
         if not do:
             scatter(o + done * so, so, to, m)
         done += m

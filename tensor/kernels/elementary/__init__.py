@@ -3,7 +3,7 @@
 In: f32 or f64; each kernel takes its type from its argument. Out: the same type (b1 for isnan, isinf, isfinite), at most
 1 ulp from the true value. The kernels have no branch, table or call (fmod, remainder and floor_divide have a loop), so a
 loop over one of them vectorises. ``docs/elementary.md`` gives the measured errors; ``benchmarks/fit_elementary.py``
-derives the coefficients; ``benchmarks/check_elementary.py`` tries all 2**32 inputs in f32.
+derives the coefficients; ``tests/tensor/test_elementary_all.py`` tries all 2**32 inputs in f32.
 
 Files, lowest first: `double` (pairs, polynomials), `coefficients`, `exponential`, `logarithm`, `reduction`,
 `trigonometric`, `inverse_trigonometric`, `hyperbolic`, `power`, `error_function`, `gamma`, `activation`, `rectifier`,
@@ -49,3 +49,10 @@ _NAMES: tuple[tuple[ModuleType, str], ...] = (
 )
 
 ELEMENTARY: dict[str, Kernel] = {name: getattr(module, name) for module, names in _NAMES for name in names.split()}
+
+# Functions that are cheaper for the usual arguments: whether an argument is one of these, and the function for them alone, to the same bits.
+USUAL: dict[Kernel, tuple[Kernel, Kernel]] = {
+    trigonometric.sin: (trigonometric.is_near, trigonometric.near_sin),
+    trigonometric.cos: (trigonometric.is_near, trigonometric.near_cos),
+    trigonometric.tan: (trigonometric.is_near, trigonometric.near_tan),
+}

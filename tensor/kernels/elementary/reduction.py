@@ -1,8 +1,8 @@
 """Argument reduction of the trigonometric functions: x = n * pi/2 + r, |r| <= pi/4, for every finite x.
 
 In: f64 (an f32 is converted first). Out: n (i64, right modulo 4) and r, as a pair or, for results in f32, as one f64.
-Two ways are computed and one is selected, so that loops vectorise: Cody and Waite's subtraction of n times a three-part
-pi/2 for small |x|, and the product with a window of the bits of 2/pi for large ones (M. Payne and R. Hanek, SIGNUM
+Two ways are computed and one is selected, so that loops vectorise (`reduce_near`, `reduce_near_short` are the first alone): Cody and
+Waite's subtraction of n times a three-part pi/2 for small |x|, and the product with a window of the bits of 2/pi for large ones (M. Payne and R. Hanek, SIGNUM
 Newsletter 18, 1983): bits of 2/pi above the window only add multiples of 4 quarter turns.
 """
 
@@ -84,22 +84,35 @@ def reduce_large(x: f64) -> Any:
 
 
 @inlined
-def reduce_pair(x: f64) -> Any:
-    """n and the pair r, relative error below 2**-60; anything where x is not finite."""
+def reduce_near(x: f64) -> Any:
+    """n and the pair r for |x| < LARGE, relative error below 2**-60."""
     k, n = nearest(x * TWO_OVER_PI[0])
     p, pl = two_product(k, f64(HALF_PI[1]))
     h, low = two_sum(fma(-k, HALF_PI[0], x), -p)
     h, low = fast_two_sum(h, low - fma(k, HALF_PI_THIRD, pl))
+    return n, h, low
+
+
+@inlined
+def reduce_pair(x: f64) -> Any:
+    """n and the pair r, relative error below 2**-60; anything where x is not finite."""
+    n, h, low = reduce_near(x)
     m, g, gl = reduce_large(fabs(x))
     large, back = fabs(x) >= LARGE, x < 0.0
     return select(large, select(back, -m, m), n), select(large, select(back, -g, g), h), select(large, select(back, -gl, gl), low)
 
 
 @inlined
+def reduce_near_short(x: f64) -> Any:
+    """n and r for an x that is an f32, |x| < LARGE, relative error below 2**-32."""
+    k, n = nearest(x * TWO_OVER_PI[0])
+    return n, fma(-k, HALF_PI[1], fma(-k, HALF_PI[0], x))
+
+
+@inlined
 def reduce_short(x: f64) -> Any:
     """n and r for an x that is an f32, relative error below 2**-32; anything where x is not finite."""
-    k, n = nearest(x * TWO_OVER_PI[0])
-    r = fma(-k, HALF_PI[1], fma(-k, HALF_PI[0], x))
+    n, r = reduce_near_short(x)
     bits = bitcast(i64, x) & 0x7FFFFFFFFFFFFFFF
     m = bitcast(u64, ((bits & 0xFFFFFFFFFFFFF) | 0x10000000000000) >> 29)
     start = (bits >> 52) - (1046 + 2)

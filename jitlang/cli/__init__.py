@@ -8,14 +8,16 @@
 | `about` | ops, flags, doctor |
 | `demo` | demo |
 
-`values` converts inputs and results, `report` shows errors, `files` opens what a command is given. A command's module is imported when the command is, so
+`values` converts inputs and results, `report` shows errors, `files` opens what a command is given, `words` writes numbers. A command's module is imported when the command is, so
 that ``jitlang --help`` costs little. To add a command, add its row to `COMMANDS` and the function to a module.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -79,14 +81,23 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Runs the command line and leaves the process with the exit code that `EXIT_CODES` says."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123  (for as long as the process lives)
+    color = False if os.environ.get("NO_COLOR") else None  # None: where standard output is a terminal
+    code = _reported(lambda: cli.main(arguments, prog_name="jitlang", standalone_mode=False, color=color))
+    failed = _reported(sys.stdout.flush)
+    if failed is not None:
+        sys.stdout = None  # what it still holds cannot be written, and must not be tried again at exit
+    sys.exit(code or failed or 0)
+
+
+def _reported(action: Callable[[], Any]) -> int | None:
+    """The exit code of what `action` raises, once it has been reported, or the one it returns."""
     try:
-        code = cli.main(arguments, prog_name="jitlang", standalone_mode=False)
+        code = action()
     except BaseException as error:
         from jitlang.cli.report import report
 
-        code = report(error)
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe has left: no more is wanted
-        sys.stdout = None
-    sys.exit(code if isinstance(code, int) else 0)
+        return report(error)
+    return code if isinstance(code, int) else None

@@ -7,10 +7,13 @@ import json
 import os
 import platform
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+from jitlang.cli.words import counted
 
 
 @click.command("ops")
@@ -32,7 +35,7 @@ def ops_command(pattern: str, namespace: str | None, as_json: bool, markdown: bo
     else:
         for row in rows:
             click.echo(f"{row.namespace}::{row.text}\n    {row.doc}")
-        click.echo(f"{len(rows)} operators", err=True)
+        click.echo(counted(len(rows), "operator"), err=True)
 
 
 def _operator(row: Any) -> dict[str, Any]:
@@ -132,10 +135,14 @@ def _cache() -> str:
     folder = cache.folder()
     if folder is None:
         return "off (JITLANG_CACHE_DIR is empty)"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            writable = "writable"
+    except OSError as error:
+        writable = f"cannot be written ({error.strerror}): new code is compiled in each process"
     files = [p for p in folder.rglob("*") if p.is_file()] if folder.is_dir() else []
     size = sum(p.stat().st_size for p in files)
-    parent = next(p for p in (folder, *folder.parents) if p.exists())
-    writable = "writable" if os.access(parent, os.W_OK) else "read-only: new code is compiled in each process"
     return f"{folder}: {len(files)} files, {size / 1e6:.1f} MB, {writable}"
 
 
@@ -169,7 +176,6 @@ def _compile() -> str:
 
 
 def _gpu() -> str:
-
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:

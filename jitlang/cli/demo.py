@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from jitlang.cli.report import Failed
-from jitlang.cli.run import duration
+from jitlang.cli.report import Failed, need_scripts
+from jitlang.cli.words import duration
 
 ENOUGH = 0.95
 BATCH = 32
@@ -29,6 +29,7 @@ def demo_command(epochs: int, seed: int) -> None:
 
     Data: Optical Recognition of Handwritten Digits, E. Alpaydin and C. Kaynak (1998), UCI Machine Learning Repository, CC BY 4.0.
     """
+    need_scripts()
     images, labels = load_digits()
     held_out = load_mask(len(images))
     model = train(images[~held_out], labels[~held_out], epochs, seed)

@@ -13,15 +13,17 @@ from typing import Any
 
 import click
 
-from jitlang.cli.files import open_archive
-from jitlang.cli.report import BadFile, ScriptRaised
-from jitlang.errors import JitlangError
+from jitlang.cli.files import PATH, open_archive
+from jitlang.cli.report import BadFile, ScriptRaised, need_scripts
+from jitlang.config import flag
+from jitlang.errors import IRError, JitlangError
+from jitlang.source import Source, SourceRange, highlight
 
 STAGES = ("ast", "ir", "opt", "bytecode", "llvm", "asm")
 
 
 @click.command("dump")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option(
     "--stage", type=click.Choice(STAGES), required=True, help="Python's syntax tree; IR as emitted; IR after the passes; bytecode; LLVM IR; assembly."
 )
@@ -30,21 +32,24 @@ STAGES = ("ast", "ir", "opt", "bytecode", "llvm", "asm")
 def dump_command(file: Path, stage: str, name: str | None, argument_types: str | None) -> None:
     """Show a function of FILE, an archive or a Python file, at one stage of its way to machine code.
 
-    A Python file is run, as 'python FILE' would, to find its scripts; an archive is not.
+    A Python file is run, as 'import' would, to find its scripts; an archive is not. An archive's syntax trees are shown for all that it holds.
     """
     if file.suffix == ".py":
+        need_scripts()
         script, module = choose_script(run_file(file), name, file)
         if stage == "ast":
             click.echo(syntax_of(script))
             return
         program = program_of(script, module, argument_types)
     else:
+        if argument_types is not None:
+            raise click.UsageError("--types is for Python files; the functions of an archive have their types")
         archive = open_archive(file)
+        program = program_in(archive, name, file)
         if stage == "ast":
             for text in archive.sources.values():
                 click.echo(ast.dump(ast.parse(unindented(text)), indent=1))
             return
-        program = program_in(archive, name, file)
     click.echo(SHOW[stage](program).rstrip())
 
 
@@ -56,6 +61,10 @@ def run_file(path: Path) -> dict[str, Any]:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise BadFile(f"{path}: no such file")
+    try:
+        compile(path.read_bytes(), str(path), "exec")
+    except (SyntaxError, ValueError) as error:
+        raise BadFile(not_python(path, error)) from None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     sys.path.insert(0, str(path.resolve().parent))
@@ -66,6 +75,16 @@ def run_file(path: Path) -> dict[str, Any]:
     except BaseException as error:
         raise ScriptRaised from error
     return vars(module)
+
+
+def not_python(path: Path, error: SyntaxError | ValueError) -> str:
+    """What Python's parser has against a file."""
+    if not isinstance(error, SyntaxError) or error.lineno is None or error.text is None:
+        return f"{path}: not Python: {error}"
+    last = error.end_offset if error.end_lineno == error.lineno else None
+    column = max(1, error.offset or 1)
+    where = SourceRange(Source(path.read_text("utf-8", "replace"), str(path)), error.lineno, column - 1, error.lineno, max(column, (last or 0) - 1))
+    return f"{type(error).__name__}: {error.msg}\n{highlight(where)}"
 
 
 def scripts_in(names: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -105,7 +124,10 @@ def program_of(script: Any, module: Any, given: str | None) -> Any:
 
     first = [] if module is None else [type_of_value(module)]
     parameters = script.callee.info.parameters[len(first) :]
-    kinds = [p.type for p in parameters] if given is None else [parse_type(t) for t in split(given)]
+    try:
+        kinds = [p.type for p in parameters] if given is None else [parse_type(t) for t in split(given)]
+    except IRError as error:
+        raise click.UsageError(f"--types {given}: {error}") from None
     if None in kinds or len(kinds) != len(parameters):
         raise click.UsageError(f"give the types of the parameters with --types: {', '.join(p.name for p in parameters)}")
     return script.callee.program((*first, *kinds))
@@ -173,7 +195,6 @@ def _llvm(program: Any) -> str:
 
 
 def _assembly(program: Any) -> str:
-    from jitlang.config import flag
     from jitlang.native import engine
 
     return engine.assembly(_llvm(program), level=flag("JITLANG_OPT_LEVEL"))

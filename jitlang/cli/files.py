@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import click
+
 from jitlang.cli.report import BadFile
+
+# An argument that names a file; whether it can be read is seen when it is.
+PATH: click.Path = click.Path(path_type=Path, readable=False)
 
 
 def open_archive(path: Path) -> Any:
@@ -35,7 +40,7 @@ def read_text(path: Path) -> str:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream to a file that appears when the block ends well, and not at all otherwise."""
+    """A stream to a file that appears when the block ends well, and not at all otherwise. Raises BadFile where it cannot be written."""
     beside = path.with_name(f"{path.name}.tmp{secrets.token_hex(4)}")
     try:
         with beside.open("xb") as stream:
@@ -43,6 +48,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             stream.flush()
             os.fsync(stream.fileno())
         beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise BadFile(f"{path}: cannot be written: {error.strerror or error}") from None
         raise

@@ -10,11 +10,14 @@ from typing import Any
 
 import click
 
-from jitlang.cli.files import open_archive, read_text
+from jitlang.cli.files import PATH, open_archive, read_text
+from jitlang.cli.report import BadFile
+from jitlang.cli.words import counted, size
+from jitlang.errors import IRError
 
 
 @click.command("inspect")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def inspect_command(file: Path, as_json: bool) -> None:
     """Show what the archive FILE holds: entry points, parameters, sizes, operators. Compiles and runs nothing."""
@@ -50,7 +53,7 @@ def show(table: dict[str, Any]) -> None:
     from rich.table import Table
 
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"{table['file']}: {size(table['bytes'])}, written by {table['producer']}, {table['functions']} functions", markup=False)
+    console.print(f"{table['file']}: {size(table['bytes'])}, written by {table['producer']}, {counted(table['functions'], 'function')}", markup=False)
     console.print("\nentry points", style="bold")
     for point in table["entry_points"]:
         console.print(f"  {point['signature']}" + (f"\n      {point['doc']}" if point["doc"] else ""), markup=False)
@@ -68,16 +71,8 @@ def show(table: dict[str, Any]) -> None:
         console.print(f"  {name}: {size(length)}", markup=False)
 
 
-def size(count: int) -> str:
-    """A number of bytes for people."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} bytes"
-
-
 @click.command("opt")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option(
     "-p",
     "--pipeline",
@@ -102,8 +97,11 @@ def opt_command(file: Path, pipeline: str, ranges: bool) -> None:
         passes_of(steps)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    program = parse_program(read_text(file))
-    verify_program(program)
+    try:
+        program = parse_program(read_text(file))
+        verify_program(program)
+    except IRError as error:
+        raise BadFile(f"{file}: {error}") from None
     run_pipeline(program, steps)
     verify_program(program)
     click.echo(print_program(program, ranges=ranges, texts=ranges), nl=False)

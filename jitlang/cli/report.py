@@ -10,10 +10,12 @@ from pathlib import Path
 
 import click
 
+from jitlang.config import FlagError, flag
 from jitlang.errors import ArchiveError, CompileError, IRError
 
 OK, SCRIPT, USAGE, FILE, INTERRUPTED = 0, 1, 2, 3, 130
-_LIBRARY = Path(__file__).parents[1]
+_LIBRARY = (Path(__file__).parents[1], Path(click.__file__).parent)
+_PYTHON = Path(os.__file__).parent
 
 
 class ScriptRaised(Exception):
@@ -32,6 +34,12 @@ class BadFile(click.ClickException):
     exit_code = FILE
 
 
+def need_scripts() -> None:
+    """Raises UsageError where scripts are switched off, for a command that is about them."""
+    if flag("JITLANG_DISABLE"):
+        raise click.UsageError("JITLANG_DISABLE is set: script() returns Python functions unchanged, and this command needs scripts")
+
+
 def report(error: BaseException) -> int:
     """Prints the block; returns the exit code."""
     if isinstance(error, click.exceptions.Exit):
@@ -39,12 +47,19 @@ def report(error: BaseException) -> int:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         click.echo("interrupted", err=True)
         return INTERRUPTED
-    if isinstance(error, BrokenPipeError | SystemExit):  # click makes the one of the other: the reader of a pipe has left
+    cause = error.__cause__ if isinstance(error, ScriptRaised) else error
+    if isinstance(cause, BrokenPipeError | SystemExit):  # click makes the one of the other: the reader of a pipe has left
         return OK
+    if isinstance(cause, FlagError):
+        click.echo(f"error: {cause}\n  see: jitlang flags", err=True)
+        return USAGE
     if isinstance(error, ScriptRaised):
-        assert error.__cause__ is not None
-        click.echo(script_error(error.__cause__), err=True)
-        return INTERRUPTED if isinstance(error.__cause__, KeyboardInterrupt) else SCRIPT
+        assert cause is not None
+        click.echo(script_error(cause), err=True)
+        return INTERRUPTED if isinstance(cause, KeyboardInterrupt) else SCRIPT
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return USAGE
     if isinstance(error, click.UsageError):
         hint = f"\n  see: {error.ctx.command_path} --help" if error.ctx is not None else ""
         click.echo(f"error: {error.format_message()}{hint}", err=True)
@@ -72,14 +87,27 @@ def report(error: BaseException) -> int:
 
 def script_error(error: BaseException) -> str:
     """An exception of a script: kind and message, then the user's frames, innermost first, each with its line."""
-    lines = [f"{type(error).__name__}: {error}" if str(error) else type(error).__name__]
-    frames = [f for f in reversed(traceback.extract_tb(error.__traceback__)) if not _is_library(f.filename)]
+    if isinstance(error, KeyboardInterrupt):
+        lines = ["interrupted"]
+    else:
+        lines = ["error: " + (f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)]
+    frames = list(reversed(users_frames(error)))
     for _, group in itertools.groupby(frames, lambda f: (f.filename, f.lineno, f.colno)):
         first, *more = group
         lines += _shown(first)
         if more:
             lines.append(f"  … and {len(more):,} more times from there")
-    return "error: " + "\n".join(lines)
+    return "\n".join(lines)
+
+
+def users_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """The frames of a traceback, outermost first, without jitlang's own and those of Python's library that these call."""
+    frames, below_library = [], False
+    for frame in traceback.extract_tb(error.__traceback__):
+        below_library = _is_library(frame.filename) or (below_library and _is_pythons(frame.filename))
+        if not below_library:
+            frames.append(frame)
+    return frames
 
 
 def _shown(frame: traceback.FrameSummary) -> list[str]:
@@ -100,5 +128,9 @@ def _caret(frame: traceback.FrameSummary, text: str) -> list[str]:
 
 
 def _is_library(filename: str) -> bool:
+    return filename.startswith("<frozen") or any(folder in Path(filename).parents for folder in _LIBRARY)
+
+
+def _is_pythons(filename: str) -> bool:
     path = Path(filename)
-    return _LIBRARY in path.parents or "click" in path.parts or filename.startswith("<frozen")
+    return _PYTHON in path.parents and not {"site-packages", "dist-packages"} & set(path.parts)

@@ -13,20 +13,23 @@ from typing import Any
 
 import click
 
-from jitlang.cli.files import open_archive, replacing
-from jitlang.cli.report import ScriptRaised
+from jitlang.cli.files import PATH, open_archive, replacing
+from jitlang.cli.report import BadFile, ScriptRaised
 from jitlang.cli.values import WrongInput, as_json, parse_input, save_result
+from jitlang.cli.words import counted, duration
 from jitlang.errors import JitlangError
 from jitlang.schema import MISSING
 
 
 @click.command("run")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--entry", metavar="NAME", help="The entry point; needed where there are several and none is called forward.")
 @click.option(
     "--input", "inputs", multiple=True, metavar="NAME=VALUE", help="An argument: a .npy, .npz or .json file, or a Python literal. May be given many times."
 )
-@click.option("--output", metavar="DIR|-", help="Write tensors as .npy and the rest as .json to DIR; '-' prints JSON.")
+@click.option(
+    "--output", metavar="DIR|-", help="Write tensors as .npy and the rest as .json to DIR; '-' prints JSON, on a line of its own after what the script prints."
+)
 @click.option("--time", "repeats", type=click.IntRange(min=1), metavar="N", help="Run N more times and print the times to standard error.")
 def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: str | None, repeats: int | None) -> None:
     """Run an entry point of the archive FILE. Needs nothing but the file: no source, no Python of the model.
@@ -114,7 +117,11 @@ def deliver(result: Any, output: str | None) -> None:
         click.echo(json.dumps(as_json(result), allow_nan=False))
     else:
         folder = Path(output)
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = "it is no folder" if folder.exists() and not folder.is_dir() else error.strerror
+            raise BadFile(f"--output {output}: {reason}") from None
         for path in save_result(result, folder, _write):
             click.echo(f"wrote {path}", err=True)
 
@@ -138,12 +145,5 @@ def measured(call: Callable[[], Any], repeats: int) -> list[float]:
 
 def show_times(first: float, times: list[float]) -> None:
     """The first call, and median and fastest of the others."""
-    click.echo(f"first call {duration(first)}; then {len(times)} calls: median {duration(statistics.median(times))}, fastest {duration(min(times))}", err=True)
-
-
-def duration(seconds: float) -> str:
-    """A time with three digits and a unit."""
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
+    middle, least = duration(statistics.median(times)), duration(min(times))
+    click.echo(f"first call {duration(first)}; then {counted(len(times), 'call')}: median {middle}, fastest {least}", err=True)

@@ -6,9 +6,10 @@ import ast
 import functools
 import json
 import math
+import types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -41,9 +42,9 @@ def parse_input(name: str, text: str, kind: Type) -> Any:
     """The value of ``--input NAME=text`` for a parameter of type `kind`. Raises WrongInput."""
     try:
         return convert(_raw(name, text, kind), kind)
-    except (ValueError, TypeError, KeyError, SyntaxError, OSError, MemoryError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, SyntaxError, OSError, MemoryError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise WrongInput(f"input {name}={shortened(text)}: {reason}; the parameter is {kind}") from None
+        raise WrongInput(f"input {name}={shortened(text)}: {str(reason).rstrip('.')}; the parameter is {kind}") from None
 
 
 def _raw(name: str, text: str, kind: Type) -> Any:
@@ -66,19 +67,35 @@ def _raw(name: str, text: str, kind: Type) -> Any:
 
 def _file(name: str, path: Path, suffix: str) -> Any:
     if suffix == ".json":
-        return json.loads(path.read_text("utf-8"))
+        return json.loads(path.read_text("utf-8-sig"))
+    import struct
+    import zipfile
+    import zlib
+
     import numpy as np
 
-    loaded = np.load(path, allow_pickle=False)
-    if suffix == ".npy":
-        return loaded
+    with path.open("rb") as stream:
+        if not stream.read(6).startswith((b"\x93NUMPY", b"PK")):  # what else numpy.load would take is a pickle
+            raise ValueError("no arrays as NumPy writes them: the file is empty, damaged, or of another kind")
+        stream.seek(0)
+        try:
+            loaded = np.load(stream, allow_pickle=False)
+            return loaded if isinstance(loaded, np.ndarray) else _member(name, loaded)
+        except (EOFError, zipfile.BadZipFile, zlib.error, struct.error) as error:
+            raise ValueError(f"damaged: {error}") from None
+
+
+def _member(name: str, loaded: Any) -> Any:
+    """The array of that name, or the only one, of a file with several."""
     with loaded:
         names = loaded.files
-        if name in names:
-            return loaded[name]
-        if len(names) == 1:
-            return loaded[names[0]]
-    raise ValueError(f"the file holds the arrays {', '.join(names)}, and none is called {name}")
+        chosen = names[0] if len(names) == 1 else name
+        if chosen not in names:
+            raise ValueError(f"the file holds {'the arrays ' + ', '.join(names) if names else 'nothing'}, and none is called {name}")
+        found = loaded[chosen]
+    if isinstance(found, bytes):
+        raise ValueError(f"{chosen} in the file is no array")
+    return found
 
 
 def convert(value: Any, kind: Type) -> Any:
@@ -139,7 +156,7 @@ def _tensor(value: Any) -> Any:
     if hasattr(value, "ndim"):
         import numpy as np
 
-        return jitlang.from_numpy(np.array(value, order="C"))
+        return jitlang.from_numpy(np.array(value, value.dtype.newbyteorder("="), order="C"))
     return jitlang.tensor(value)
 
 
@@ -168,13 +185,11 @@ def as_json(value: Any) -> Any:
 
 def save_result(value: Any, folder: Path, write: Callable[[Path, Callable[[Any], None]], None]) -> list[Path]:
     """Writes a result below `folder`: tensors, alone or in a tuple, list or dict, as ``.npy``, the rest as ``result.json``; returns the files."""
-    import numpy as np
-
     tensors = dict(_tensors(value, "result"))
     written = []
     for name, tensor in tensors.items():
         path = folder / f"{name}.npy"
-        write(path, functools.partial(np.save, arr=tensor.numpy(), allow_pickle=False))
+        write(path, functools.partial(_save, array=tensor.numpy()))
         written.append(path)
     if not is_tensor(value):
         path = folder / "result.json"
@@ -182,6 +197,13 @@ def save_result(value: Any, folder: Path, write: Callable[[Path, Callable[[Any],
         write(path, lambda stream: stream.write(text.encode()))
         written.append(path)
     return written
+
+
+def _save(stream: BinaryIO, array: Any) -> None:
+    """Writes an array through `stream.write`, whose errors say what is wrong; NumPy's own way for files does not."""
+    import numpy as np
+
+    np.save(types.SimpleNamespace(write=stream.write), array, allow_pickle=False)
 
 
 def _children(value: Any) -> list[tuple[str, Any]]:

@@ -1,4 +1,4 @@
-"""Between tensors and Python numbers and lists: `tensor`, `item`, `tolist`."""
+"""Tensors from Python numbers, lists and arrays: `tensor`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from jitlang.tensor.callables import operator
 from jitlang.tensor.handles import Tensor, impl, take
-from jitlang.tensor.kernels.tensors import empty as empty_kernel
-from jitlang.types import DType, dtype_named
+from jitlang.tensor.kernels.tensors import empty
+from jitlang.tensor.layout import MAX_RANK
+from jitlang.types import I64, DType, Pointer, dtype_named
 
 C_TYPES: dict[str, Any] = {
     "float32": ctypes.c_float,
@@ -19,52 +20,22 @@ C_TYPES: dict[str, Any] = {
     "uint8": ctypes.c_uint8,
     "bool": ctypes.c_bool,
 }
+_EMPTY = empty.instance(I64, Pointer(I64), I64)
 _RANGES = {"int32": (-(2**31), 2**31), "int64": (-(2**63), 2**63), "uint8": (0, 256)}
 
 
 def new(sizes: tuple[int, ...] | list[int], dtype: DType) -> Any:
     """An uninitialised dense tensor."""
-    room = (ctypes.c_int64 * max(1, len(sizes)))(*sizes)
-    return take(empty_kernel(len(sizes), ctypes.addressof(room), dtype.code))
+    from jitlang.codegen.kernels import run_instance
+
+    room = (ctypes.c_int64 * MAX_RANK)(*sizes) if len(sizes) <= MAX_RANK else (ctypes.c_int64 * len(sizes))(*sizes)
+    return take(run_instance(_EMPTY, [len(sizes), ctypes.addressof(room), dtype.code]))
 
 
 def elements(tensor: Any) -> Any:
     """The elements of a dense tensor as a ctypes array over its memory, which the tensor must outlive."""
     t = impl(tensor)
     return (C_TYPES[tensor.dtype.name] * t.numel).from_address(t.data)
-
-
-def item(tensor: Any) -> int | float | bool:
-    """The only element.
-
-    Raises:
-        RuntimeError: the tensor has more or fewer elements.
-    """
-    t = impl(tensor)
-    if t.numel != 1:
-        raise RuntimeError(f"a Tensor with {t.numel} elements cannot be converted to Scalar")
-    value: int | float | bool = C_TYPES[tensor.dtype.name].from_address(t.data).value
-    return value
-
-
-def tolist(tensor: Any) -> Any:
-    """The elements as nested lists."""
-    shape = tensor.shape
-    if not shape:
-        return item(tensor)
-    dense = operator("contiguous")(tensor)
-    values: list[Any] = list(elements(dense))
-    if not values:
-        return _empty_lists(shape)
-    for size in reversed(shape[1:]):
-        values = [values[i : i + size] for i in range(0, len(values), size)]
-    return values
-
-
-def _empty_lists(shape: tuple[int, ...]) -> list[Any]:
-    if shape[0] == 0 or len(shape) == 1:
-        return []
-    return [_empty_lists(shape[1:]) for _ in range(shape[0])]
 
 
 # ---- from Python --------------------------------------------------------------------------------------------------

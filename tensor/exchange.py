@@ -16,8 +16,9 @@ from jitlang.tensor.conversion import elements, new
 from jitlang.tensor.handles import impl, take
 from jitlang.tensor.kernels.tensors import foreign
 from jitlang.tensor.layout import READ_ONLY
-from jitlang.types import DTYPES, U8, DType, Pointer, dtype_coded, dtype_named
+from jitlang.types import DTYPES, I64, U8, DType, Pointer, dtype_coded, dtype_named
 
+_FOREIGN = foreign.instance(I64, Pointer(I64), Pointer(I64), I64, Pointer(U8), I64, Pointer(U8), Pointer(U8), I64)
 _alive: dict[int, Any] = {}  # what DLPack consumers use, by the address of their struct
 
 
@@ -38,14 +39,24 @@ def _drop_object() -> int:
 
 def over(data: int, size: int, shape: Any, strides: Any, dtype: DType, owner: Any, *, writable: bool = True) -> Any:
     """A tensor over `size` bytes of memory at `data` that `owner` keeps alive; strides count elements."""
+    from jitlang.codegen.kernels import run_instance
+
     rank = len(shape)
     sizes = (ctypes.c_int64 * max(1, rank))(*shape)
     steps = (ctypes.c_int64 * max(1, rank))(*strides)
     container = (owner,)
     flags = 0 if writable else READ_ONLY
-    made = foreign(rank, ctypes.addressof(sizes), ctypes.addressof(steps), dtype.code, data, size, id(container), _drop_object(), flags)
+    made = run_instance(_FOREIGN, [rank, ctypes.addressof(sizes), ctypes.addressof(steps), dtype.code, data, size, id(container), _drop_object(), flags])
     _keep(container)
     return take(made)
+
+
+@functools.cache
+def _dtypes() -> dict[Any, DType]:
+    """NumPy's dtypes, of this machine's byte order, and ours."""
+    import numpy
+
+    return {numpy.dtype(d.name): d for d in DTYPES}
 
 
 # ---- NumPy --------------------------------------------------------------------------------------------------------
@@ -78,8 +89,8 @@ def from_numpy(array: Any) -> Any:
 
     if not isinstance(array, numpy.ndarray):
         raise TypeError(f"expected an np.ndarray (got {type(array).__name__})")
-    name = array.dtype.name
-    if name not in {d.name for d in DTYPES} or not array.dtype.isnative:
+    dtype = _dtypes().get(array.dtype)
+    if dtype is None:
         known = ", ".join(d.name for d in DTYPES)
         raise TypeError(f"can't convert np.ndarray of type {array.dtype}. The supported types are: {known}.")
     item = array.itemsize
@@ -88,7 +99,7 @@ def from_numpy(array: Any) -> Any:
     if any(s % item for s in array.strides):
         raise ValueError("the array's strides are no multiples of its element size; pass array.copy()")
     writable = array.flags.writeable
-    return over(array.ctypes.data, array.nbytes, array.shape, [s // item for s in array.strides], dtype_named(name), array, writable=writable)
+    return over(array.ctypes.data, array.nbytes, array.shape, [s // item for s in array.strides], dtype, array, writable=writable)
 
 
 def from_array_copy(array: Any) -> Any:

@@ -12,11 +12,11 @@ from jitlang.codegen.kernels import address_of, prepare
 from jitlang.frontend.kernel import offset_of
 from jitlang.native.layouts import ctypes_type
 from jitlang.native.pytypes import HandleType, handle_type
-from jitlang.tensor import slots
+from jitlang.tensor import attributes, slots
 from jitlang.tensor.callables import on_change, operator
 from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
 from jitlang.tensor.layout import Storage, TensorImpl
-from jitlang.tensor.methods import TensorMethods
+from jitlang.tensor.methods import Size, TensorMethods
 from jitlang.types import Pointer
 
 HANDLE: HandleType = handle_type(
@@ -24,9 +24,10 @@ HANDLE: HandleType = handle_type(
     prepare(release_tensor.instance(Pointer(TensorImpl))),
     name="jitlang.Tensor",
     back=offset_of(TensorImpl, "python"),
-    slots=slots.addresses("jl.handle.jitlang.Tensor.type"),
+    slots={**slots.addresses("jl.handle.jitlang.Tensor.type"), **attributes.addresses()},
 )
 slots.fill(operator, TensorMethods)
+attributes.fill(HANDLE, TensorMethods, Size)
 on_change(lambda names: slots.fill(operator, TensorMethods, names))
 Tensor: Any = HANDLE.type
 Impl: Any = ctypes_type(TensorImpl)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 from jitlang.tensor.callables import has_variant, on_change, operator
-from jitlang.types import DType, dtype_coded, dtype_named
+from jitlang.types import DType, dtype_named
 
 _NUMBERS = (int, float, bool)
 
@@ -29,6 +29,10 @@ class Size(tuple[int, ...]):
 
     def __repr__(self) -> str:
         return f"jitlang.Size({list(self)})"
+
+
+def _is_all(args: tuple[Any, ...], keywords: dict[str, Any] | None) -> bool:
+    return (not keywords and args in ((), (None,))) or (not args and keywords == {"dim": None})
 
 
 def _is_operand(value: Any) -> bool:
@@ -60,28 +64,11 @@ class TensorMethods:
 
     # ---- attributes -----------------------------------------------------------------------------------------------
 
-    @property
-    def shape(self) -> Size:
-        """The sizes of the dimensions."""
-        t = _impl(self)
-        return Size(t.sizes[: t.rank])
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the elements."""
-        return dtype_coded(_impl(self).dtype)
-
-    @property
-    def device(self) -> Any:
-        """Where the elements are."""
-        from jitlang.tensor.devices import CPU
-
-        return CPU
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return int(_impl(self).rank)
+    # `jitlang.tensor.attributes` has these, and the methods below that say that native code asks them.
+    shape: Size
+    dtype: DType
+    device: Any
+    ndim: int
 
     @property
     def itemsize(self) -> int:
@@ -125,16 +112,13 @@ class TensorMethods:
 
         return int(storage(self).version)
 
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or one size of it."""
-        return self.shape if dim is None else operator("size")(self, dim)
+    def size(self, args: tuple[Any, ...], keywords: dict[str, Any] | None) -> Any:
+        """Asked by native code, with what the user passed, where that is not one int in range."""
+        return self.shape if _is_all(args, keywords) else operator("size")(self, *args, **keywords or {})
 
-    def stride(self, dim: int | None = None) -> Any:
-        """The strides in elements, or one of them."""
-        if dim is not None:
-            return operator("stride")(self, dim)
-        t = _impl(self)
-        return tuple(t.strides[: t.rank])
+    def stride(self, args: tuple[Any, ...], keywords: dict[str, Any] | None) -> Any:
+        """As `size`."""
+        return cast(Any, self).stride() if _is_all(args, keywords) else operator("stride")(self, *args, **keywords or {})
 
     def storage_offset(self) -> int:
         """The number of elements in the storage before the first one of the tensor."""
@@ -149,23 +133,15 @@ class TensorMethods:
         give_away(_impl(self).storage)
         return int(_impl(self).data)
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements stand row by row without gaps."""
-        return bool(_impl(self).flags & 1)
-
     # ---- conversions ----------------------------------------------------------------------------------------------
 
     def item(self) -> Any:
-        """The only element as a Python number; RuntimeError where there are more."""
-        from jitlang.tensor.conversion import item
-
-        return item(self)
+        """Asked by native code where there is not one element."""
+        raise RuntimeError(f"a Tensor with {_impl(self).numel} elements cannot be converted to Scalar")
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
-        from jitlang.tensor.conversion import tolist
-
-        return tolist(self)
+        """Asked by native code where it found no memory."""
+        raise MemoryError("out of memory: cannot make the list")
 
     def numpy(self) -> Any:
         """A NumPy array over the same memory."""
@@ -200,10 +176,7 @@ class TensorMethods:
         return made
 
     def __len__(self) -> int:
-        t = _impl(self)
-        if t.rank == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return int(t.sizes[0])
+        raise TypeError("len() of a 0-d tensor")
 
     def __iter__(self) -> Iterator[Any]:
         if _impl(self).rank == 0:
@@ -213,29 +186,20 @@ class TensorMethods:
     def __contains__(self, value: Any) -> bool:
         return bool(operator("any")(operator("eq")(self, value)))
 
+    # Asked by native code where there is not one element (of the right kind).
+
     def __bool__(self) -> bool:
-        t = _impl(self)
-        if t.numel != 1:
-            what = "no values" if t.numel == 0 else "more than one value"
-            raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
-        return bool(self.item())
+        what = "no values" if _impl(self).numel == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {what} is ambiguous")
 
     def __int__(self) -> int:
-        return int(self._number())
+        raise ValueError("only one element tensors can be converted to Python scalars")
 
     def __float__(self) -> float:
-        return float(self._number())
-
-    def _number(self) -> Any:
-        if _impl(self).numel != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
+        raise ValueError("only one element tensors can be converted to Python scalars")
 
     def __index__(self) -> int:
-        value = self.item()
-        if isinstance(value, float) or self.ndim:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(value)
+        raise TypeError("only integer tensors of a single element can be converted to an index")
 
     def __repr__(self) -> str:
         from jitlang.tensor.printing import tensor_text
@@ -251,15 +215,20 @@ class TensorMethods:
 
     # ---- indexing -------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, index: Any) -> Any:
-        from jitlang.tensor.indexing import get_item
+    # Asked by native code where an entry is of a kind that it does not know.
 
-        return get_item(self, index)
+    def __getitem__(self, index: Any) -> Any:
+        from jitlang.tensor.indexing import prepared
+
+        return cast(Any, self)[prepared(index)]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        from jitlang.tensor.indexing import set_item
+        from jitlang.tensor.indexing import prepared, prepared_value
 
-        set_item(self, index, value)
+        cast(Any, self)[prepared(index)] = prepared_value(self, value)
+
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError("elements of a tensor cannot be deleted")
 
     # ---- dtypes ---------------------------------------------------------------------------------------------------
 

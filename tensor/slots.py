@@ -1,4 +1,4 @@
-"""Native number, comparison and index slots of `Tensor`: ``x + y`` enters the compiled operator without passing through Python code.
+"""Native number and comparison slots of `Tensor`: ``x + y`` enters the compiled operator without passing through Python code.
 
 In: nothing. Out: slot name → address, for `jitlang.native.pytypes.handle_type`. A slot looks at the types of its operands: where both are
 tensors or Python numbers it calls the operator's callable, which it finds in a cell; for anything else it calls the Python method, which answers
@@ -36,8 +36,6 @@ _PRELUDE = """
 @PyLong_Type = external global i8
 @PyBool_Type = external global i8
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyLong_FromLongLong(i64)
-declare void @Py_DecRef(ptr)
 
 define internal i1 @known(ptr %o) alwaysinline {
   %p = getelementptr i8, ptr %o, i64 8
@@ -108,33 +106,6 @@ def text() -> tuple[str, dict[str, str], list[str]]:
         body.append(f'{name}:\n  %{name}.r = call ptr @call2(ptr @"{fast}", ptr @"{slow}", ptr %a, ptr %b)\n  ret ptr %{name}.r')
     lines.append("\n".join([*body, "}"]))
     slots["tp_richcompare"] = "slot.richcompare"
-    fast, slow = cells("select", "python.getitem")
-    lines.append(f"""define ptr @slot.subscript(ptr %self, ptr %index) {{
-  %args = alloca [4 x ptr]
-  %p = getelementptr ptr, ptr %args, i64 1
-  store ptr %self, ptr %p
-  %tp = getelementptr i8, ptr %index, i64 8
-  %t = load ptr, ptr %tp
-  %int = icmp eq ptr %t, @PyLong_Type
-  br i1 %int, label %select, label %other
-select:
-  %zero = call ptr @PyLong_FromLongLong(i64 0)
-  %z.p = getelementptr ptr, ptr %args, i64 2
-  store ptr %zero, ptr %z.p
-  %i.p = getelementptr ptr, ptr %args, i64 3
-  store ptr %index, ptr %i.p
-  %f = load ptr, ptr @"{fast}"
-  %r = call ptr @PyObject_Vectorcall(ptr %f, ptr %p, i64 -9223372036854775805, ptr null)
-  call void @Py_DecRef(ptr %zero)
-  ret ptr %r
-other:
-  %o.p = getelementptr ptr, ptr %args, i64 2
-  store ptr %index, ptr %o.p
-  %g = load ptr, ptr @"{slow}"
-  %s = call ptr @PyObject_Vectorcall(ptr %g, ptr %p, i64 -9223372036854775806, ptr null)
-  ret ptr %s
-}}""")
-    slots["mp_subscript"] = "slot.subscript"
     names = list(dict.fromkeys(names))
     lines[1:1] = [f'@"{_cell(n)}" = external global ptr' for n in names]
     return "\n".join(lines), slots, names
@@ -186,10 +157,8 @@ _PYTHON = {
 
 def _python_method(methods: type, slot: str) -> Callable[..., Any]:
     """What a slot means for operands that it does not know: the tensor's own method, reflected where the tensor stands on the right."""
-    if slot == "getitem" or slot in COMPARE:
+    if slot in COMPARE:
         found: Callable[..., Any] = getattr(methods, f"__{slot}__")
-        if slot == "getitem":
-            return found
         swapped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(slot, slot)
         reflected = getattr(methods, f"__{swapped}__")
         return lambda a, b: found(a, b) if isinstance(a, methods) else reflected(b, a)

@@ -95,13 +95,18 @@ def check_fits(dtype: i64, value: Tensor) -> None:
 
 
 @kernel
-def fill(t: Tensor, value: Any) -> Tensor:
-    """Fills a tensor that a script sees; returns it, retained."""
-    slot, room = local(TensorImpl, 1), local(f64, 1)
-    x = number(slot, cast(ptr[u8], room), value)
+def fill_from(t: Tensor, x: Tensor) -> None:
+    """Fills a tensor that a script sees with a number."""
     check_fits(t.dtype, x)
     writing(t)
     copy_into(t, x)
+
+
+@kernel
+def fill(t: Tensor, value: Any) -> Tensor:
+    """Fills a tensor that a script sees; returns it, retained."""
+    slot, room = local(TensorImpl, 1), local(f64, 1)
+    fill_from(t, number(slot, cast(ptr[u8], room), value))
     retain(t)
     return t
 

@@ -4,32 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import array, cast, check, fail, i64, kernel, local, memcpy, ptr, struct, text, u8
+from jitlang.frontend.kernel import cast, check, fail, i64, kernel, local, memcpy, ptr, text, u8
 from jitlang.tensor.kernels.indexing import add_item, copy_item
 from jitlang.tensor.kernels.pointwise import assign, cast_tensor, dtype_text, writing
 from jitlang.tensor.kernels.scalars import load_float, load_int, store_float, store_int
 from jitlang.tensor.kernels.tensors import empty, release, retain, shape_text
-from jitlang.tensor.kernels.views import contiguous, select, wrapped_dim
+from jitlang.tensor.kernels.views import contiguous, from_start, select, wrapped_dim
 from jitlang.tensor.layout import INT32, INT64, MAX_RANK, TensorImpl
 from jitlang.tensor.promotion import is_float, item_bytes
 
 Tensor = ptr[TensorImpl]
-FINE = 1 << 62
-
-
-@struct
-class IndexPlan:
-    """An index, worked out: byte offsets of shape `shape`, the dimensions that are left, and where in the result they stand."""
-
-    offsets: ptr[i64]
-    count: i64
-    holder: Tensor
-    rank: i64
-    sizes: array[i64, MAX_RANK]
-    left: i64
-    left_sizes: array[i64, MAX_RANK]
-    left_strides: array[i64, MAX_RANK]
-    before: i64
 
 
 # ---- along one dimension --------------------------------------------------------------------------------------------
@@ -254,7 +238,7 @@ def take(self: Tensor, indices: Tensor) -> Tensor:
     result = empty(indices.rank, indices.sizes, self.dtype)
     for i in range(where.numel):
         at = items[i]
-        copy_item(result.data + i * item, dense.data + (at + self.numel if at < 0 else at) * item, item)
+        copy_item(result.data + i * item, dense.data + from_start(at, self.numel) * item, item)
     release(where)
     release(dense)
     return result

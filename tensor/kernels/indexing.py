@@ -10,12 +10,13 @@ from typing import Any
 
 from jitlang.codegen.library.layout import List
 from jitlang.frontend.kernel import array, b1, cast, check, fail, i32, i64, kernel, local, memcpy, null, ptr, sizeof, struct, text, u8
+from jitlang.tensor.kernels.creation import check_fits
 from jitlang.tensor.kernels.iteration import broadcast_into, run
-from jitlang.tensor.kernels.pointwise import cast_function, cast_tensor, writing
+from jitlang.tensor.kernels.pointwise import cast_function, cast_tensor, dtype_text, writing
 from jitlang.tensor.kernels.scalars import load_float, load_int, store_float, store_int
 from jitlang.tensor.kernels.tensors import empty, list_text, release, retain, shape_text, tensor_at
-from jitlang.tensor.kernels.views import contiguous, expand, select, transpose
-from jitlang.tensor.layout import BOOL, INT32, INT64, MAX_RANK, UINT8, Iteration, TensorImpl
+from jitlang.tensor.kernels.views import contiguous, expand, from_start, select, transpose
+from jitlang.tensor.layout import BOOL, INT32, INT64, MAX_RANK, NUMBER, UINT8, Iteration, TensorImpl
 from jitlang.tensor.promotion import is_float, item_bytes
 
 Tensor = ptr[TensorImpl]
@@ -222,7 +223,7 @@ def add_offsets(plan: ptr[IndexPlan], it: ptr[Iteration], t: Tensor, size: i64, 
         if at < -size or at >= size:
             bad = at
         else:
-            plan.offsets[b] = plan.offsets[b] + (at + size if at < 0 else at) * step
+            plan.offsets[b] = plan.offsets[b] + from_start(at, size) * step
     release(dense)
     return bad
 
@@ -247,6 +248,10 @@ def plan_index(self: Tensor, indices: ptr[List], plan: ptr[IndexPlan]) -> None:
         plan.offsets[b] = 0
     item = item_bytes(self.dtype)
     first, last, used = -1, -1, 0
+    left = 1  # elements for each index; where there are none, it does not matter what the indices are
+    for d in range(self.rank):
+        if by_dim[d] == null(Tensor):
+            left = left * self.sizes[d]
     plan.left = 0
     plan.before = 0
     for d in range(self.rank):
@@ -262,7 +267,7 @@ def plan_index(self: Tensor, indices: ptr[List], plan: ptr[IndexPlan]) -> None:
             last = d
             used += 1
             bad = add_offsets(plan, it, t, self.sizes[d], self.strides[d] * item)
-            if bad != FINE:
+            if bad != FINE and (left > 0 or self.sizes[d] == 0):
                 drop_all(by_dim)
                 release(plan.holder)
                 fail("IndexError", "index {} is out of bounds for dimension {} with size {}", bad, d, self.sizes[d])
@@ -360,11 +365,38 @@ def index(self: Tensor, indices: ptr[List]) -> Tensor:
     return result
 
 
+@kernel
+def may_put(self: Tensor, indices: ptr[List], values: Tensor) -> b1:
+    """Whether values have the right dtype. A Python number is converted, and so is a single value for a mask, as of `masked_fill_`."""
+    if values.flags & NUMBER != 0 or values.dtype == self.dtype:
+        return True
+    masks = 0
+    others = 0
+    for i in range(indices.length):
+        t = tensor_at(indices, i)
+        if t != null(Tensor):
+            if is_mask(t):
+                masks += 1
+            else:
+                others += 1
+    return values.numel == 1 and masks == 1 and others == 0
+
+
 @kernel(extern=True)
 def index_put(self: Tensor, indices: ptr[List], values: Tensor, accumulate: i64) -> Tensor:
     """``self[indices] = values``; returns `self`, retained."""
+    if values.flags & NUMBER != 0:
+        check_fits(self.dtype, values)
     plan = local(IndexPlan, 1)
     plan_index(self, indices, plan)
+    if not may_put(self, indices, values):
+        release(plan.holder)
+        fail(
+            "RuntimeError",
+            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+            text(dtype_text(self.dtype)),
+            text(dtype_text(values.dtype)),
+        )
     sizes = local(i64, MAX_RANK)
     rank = result_shape(plan, sizes)
     fits = values.rank <= rank

@@ -1,20 +1,66 @@
-"""Python objects that keep foreign memory alive: the storage over the memory holds a reference, and gives it up natively.
+"""Tensors and the Python objects that belong to them: the object of a tensor, and what keeps foreign memory alive.
 
-No Python code of ours runs then: a tensor may go while an exception is on its way.
+Foreign memory's storage holds a reference, and gives it up natively: no Python code of ours runs then, as a tensor may go while an exception is on its way.
 """
 
 from __future__ import annotations
 
-from jitlang.frontend.kernel import extern, i32, kernel, ptr, u8
+from jitlang.frontend.kernel import call_pointer, cast, extern, i32, kernel, null, ptr, shared, struct, u8
+from jitlang.tensor.layout import TensorImpl
+
+Tensor = ptr[TensorImpl]
+O = ptr[u8]
+AT = object.__basicsize__  # where a Python tensor holds its native one (`jitlang.native.pytypes.handle_type`)
 
 take_gil = extern("PyGILState_Ensure", [], i32)
 give_gil = extern("PyGILState_Release", [i32])
-drop_reference = extern("Py_DecRef", [ptr[u8]])
+drop_reference = extern("Py_DecRef", [O])
+is_subtype = extern("PyType_IsSubtype", [O, O], i32)
+
+
+@struct
+class Faces:
+    """Python objects that native code of the tensor runtime needs; filled by `jitlang.tensor.attributes`.
+
+    `tensor` is the type of tensors and `wrap` the function that makes one, `size` the type of shapes, `cpu` the device.
+    """
+
+    tensor: O
+    wrap: O
+    size: O
+    cpu: O
+    slice: O
+    ellipsis: O
+
+
+FACES = shared("jl.tensor.faces", Faces)
 
 
 @kernel(extern=True)
-def drop_object(owner: ptr[u8]) -> None:
+def drop_object(owner: O) -> None:
     """Gives up a reference to a Python object, from any thread."""
     state = take_gil()
     drop_reference(owner)
     give_gil(state)
+
+
+@kernel(inline="always")
+def impl_of(self: O) -> Tensor:
+    """The tensor that a Python tensor holds."""
+    return cast(ptr[Tensor], self + AT)[0]
+
+
+@kernel
+def tensor_of(object: O) -> Tensor:
+    """The tensor that a Python object holds; null where it is none."""
+    kind = cast(ptr[O], object)[1]
+    if kind != FACES.tensor:
+        if is_subtype(kind, FACES.tensor) == 0:
+            return null(Tensor)
+    return impl_of(object)
+
+
+@kernel
+def wrapped(t: Tensor) -> O:
+    """The Python object of a tensor, whose reference it takes over."""
+    return call_pointer(O, FACES.wrap, t)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jitlang.codegen.library.layout import List
 from jitlang.frontend.kernel import address, b1, cast, check, fail, i64, kernel, local, maximum, memcpy, minimum, ptr, text
 from jitlang.tensor.kernels.pointwise import copy_into
@@ -19,7 +21,7 @@ def wrapped_dim(dim: i64, rank: i64) -> i64:
     count = maximum(rank, 1)
     if dim < -count or dim >= count:
         fail("IndexError", "Dimension out of range (expected to be in range of [{}, {}], but got {})", -count, count - 1, dim)
-    return dim + count if dim < 0 else dim
+    return from_start(dim, count)
 
 
 @kernel
@@ -75,15 +77,41 @@ def start_of(self: Tensor) -> i64:
 # ---- one dimension ------------------------------------------------------------------------------------------------
 
 
+@kernel
+def from_start(index: i64, size: i64) -> i64:
+    """An index that may count from the end, as one that counts from the start."""
+    return index + size if index < 0 else index
+
+
+@kernel
+def position(index: i64, size: i64, dim: i64) -> i64:
+    """An index of dimension `dim`, perhaps counted from the end, as one counted from the start."""
+    at = from_start(index, size)
+    check(at >= 0 and at < size, "IndexError", "index {} is out of bounds for dimension {} with size {}", index, dim, size)
+    return at
+
+
+@kernel
+def bounded(index: i64, size: i64) -> i64:
+    """A bound of a slice as a position from 0 to `size`."""
+    return minimum(maximum(from_start(index, size), 0), size)
+
+
+@kernel
+def slice_bounds(start: i64, stop: i64, step: i64, size: i64) -> Any:
+    """First position, length and step of a slice with a positive step, by Python's rules; a step beyond all sizes is cut."""
+    first = bounded(start, size)
+    last = maximum(bounded(stop, size), first)
+    every = step if step < 1 << 20 else minimum(step, maximum(size, 1))
+    return first, (last - first + every - 1) // every, every
+
+
 @kernel(extern=True)
 def select(self: Tensor, dim: i64, index: i64) -> Tensor:
     """Element `index` of a dimension, which goes away."""
     check(self.rank > 0, "IndexError", "select() cannot be applied to a 0-dim tensor.")
     d = wrapped_dim(dim, self.rank)
-    size = self.sizes[d]
-    at = index + size if index < 0 else index
-    check(at >= 0 and at < size, "IndexError", "index {} is out of bounds for dimension {} with size {}", index, d, size)
-    t = new_view(self, self.rank - 1, at * self.strides[d])
+    t = new_view(self, self.rank - 1, position(index, self.sizes[d], d) * self.strides[d])
     for k in range(t.rank):
         source = k + 1 if k >= d else k
         t.sizes[k] = self.sizes[source]
@@ -98,22 +126,13 @@ def slice_dim(self: Tensor, dim: i64, start: i64, stop: i64, step: i64) -> Tenso
     check(self.rank > 0, "RuntimeError", "slice() cannot be applied to a 0-dim tensor.")
     check(step > 0, "RuntimeError", "slice step must be positive")
     d = wrapped_dim(dim, self.rank)
-    size = self.sizes[d]
-    first = bounded(start, size)
-    last = maximum(bounded(stop, size), first)
+    first, length, every = slice_bounds(start, stop, step, self.sizes[d])
     t = new_view(self, self.rank, first * self.strides[d])
     copy_layout(t, self)
-    t.sizes[d] = (last - first + step - 1) // step if last - first < 1 << 60 and step < 1 << 60 else minimum(last - first, 1)
-    t.strides[d] = self.strides[d] * step if step < 1 << 20 else self.strides[d] * minimum(step, maximum(size, 1))
+    t.sizes[d] = length
+    t.strides[d] = self.strides[d] * every
     finish(t)
     return t
-
-
-@kernel
-def bounded(index: i64, size: i64) -> i64:
-    """A bound of a slice as a position from 0 to `size`."""
-    at = index + size if index < 0 else index
-    return minimum(maximum(at, 0), size)
 
 
 @kernel(extern=True)
@@ -125,7 +144,7 @@ def narrow(self: Tensor, dim: i64, start: i64, length: i64) -> Tensor:
     size = self.sizes[d]
     if start < -size or start > size:
         fail("IndexError", "start out of range (expected to be in range of [{}, {}], but got {})", -size, size, start)
-    first = start + size if start < 0 else start
+    first = from_start(start, size)
     check(first <= size - length, "RuntimeError", "start ({}) + length ({}) exceeds dimension size ({}).", first, length, size)
     return slice_dim(self, d, first, first + length, 1)
 

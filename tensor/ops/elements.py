@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, ptr
+from jitlang.frontend.kernel import b1, cast, f64, i64, kernel, ptr
 from jitlang.registry import PURE, Operator, register
 from jitlang.tensor.kernels.pointwise import writing
+from jitlang.tensor.kernels.views import position
 from jitlang.tensor.layout import TensorImpl
 from jitlang.tensor.ops.samples import ALL, FLOATS, A, Sample
 from jitlang.types import dtype_named, machine_type
@@ -24,10 +25,7 @@ RANKS = 4
 @kernel(inline="always")
 def step_along(self: Tensor, d, index: i64) -> i64:
     """How many elements on index `index` of dimension `d` stands."""
-    size = self.sizes[d]
-    at = index + size if index < 0 else index
-    check(at >= 0 and at < size, "IndexError", "index {} is out of bounds for dimension 0 with size {}", index, size)
-    return at * self.strides[d]
+    return position(index, self.sizes[d], 0) * self.strides[d]  # each index is of the first dimension that is left
 
 
 @kernel(inline="always")

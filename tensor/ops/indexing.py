@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import b1, cast, check, f64, fail, i64, kernel, local, ptr, text, u8
+from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, local, ptr, text, u8
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import indexing as by
@@ -14,7 +14,7 @@ from jitlang.tensor.kernels.creation import Ints, Tensor, check_fits
 from jitlang.tensor.kernels.iteration import broadcast_into
 from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.kernels.tensors import new_list, put_tensor, release
-from jitlang.tensor.layout import BOOL, INT32, INT64, MAX_RANK, NUMBER, Iteration, TensorImpl
+from jitlang.tensor.layout import BOOL, INT32, INT64, MAX_RANK, Iteration, TensorImpl
 from jitlang.tensor.ops import rules
 from jitlang.tensor.ops.families import row
 from jitlang.tensor.ops.samples import ALL, A, Sample
@@ -33,28 +33,14 @@ def index_native(self: Tensor, indices: Ints) -> Tensor:
 
 
 @kernel
-def check_put(self: Tensor, values: Tensor) -> None:
-    """Refuses values of another dtype; a Python number is converted."""
-    if values.flags & NUMBER == 0 and values.dtype != self.dtype:
-        fail(
-            "RuntimeError",
-            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
-            text(loops.dtype_text(self.dtype)),
-            text(loops.dtype_text(values.dtype)),
-        )
-
-
-@kernel
 def index_put_into(self: Tensor, indices: Ints, values: Tensor, accumulate: b1) -> Tensor:
     """Stores elements where index tensors say."""
-    check_put(self, values)
     return by.index_put(self, indices, values, i64(accumulate))
 
 
 @kernel
 def index_put_native(self: Tensor, indices: Ints, values: Tensor, accumulate: b1) -> Tensor:
     """A copy with elements stored where index tensors say."""
-    check_put(self, values)
     copy = loops.cast_tensor(self, self.dtype)
     same = by.index_put(copy, indices, values, i64(accumulate))
     release(same)

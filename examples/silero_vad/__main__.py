@@ -17,7 +17,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 import jitlang as jl
-from examples.fetch import Unavailable, from_debian, from_pypi
+from examples.fetch import Unavailable, from_debian, from_pypi, require
 from examples.runner import run
 from examples.silero_vad.audio import RATE, recording
 from examples.silero_vad.model import CHUNK, SileroVAD
@@ -34,17 +34,18 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with the package's TorchScript model")
     options = parser.parse_args()
     work = options.work.resolve()
-    work.mkdir(parents=True, exist_ok=True)
     try:
+        if options.check:
+            require("torch", "--check")
+        work.mkdir(parents=True, exist_ok=True)
         package = from_pypi(PACKAGE, work)
-        sounds = options.recordings or spoken(from_debian("alsa-utils", Path("/usr/share/sounds/alsa"), work))
-    except Unavailable as error:
+        samples = recording(options.recordings or spoken(from_debian("alsa-utils", Path("/usr/share/sounds/alsa"), work)))
+    except (Unavailable, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     weights = load_file(package / "silero_vad" / "data" / "silero_vad_16k.safetensors")
     archive, audio = work / "silero_vad.jlm", work / "audio.npy"
     jl.save(scripted(weights), archive)
-    samples = recording(sounds)
     np.save(audio, samples)
     print(f"{archive.name}: {archive.stat().st_size / 1e6:.1f} MB; recording: {len(samples) / RATE:.1f} s")
     for start, end in from_command_line(work, archive, audio):

@@ -15,12 +15,15 @@ Samples = NDArray[np.float32]
 
 
 def read_wav(path: Path) -> tuple[Samples, int]:
-    """The samples of a 16-bit WAV file, its channels averaged, from -1 to 1, and its rate. Raises ValueError for other sample sizes."""
-    with wave.open(str(path)) as file:
-        if file.getsampwidth() != 2:
-            raise ValueError(f"{path}: {8 * file.getsampwidth()} bits a sample; 16 are expected")
-        raw = np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, file.getnchannels())
-        return (raw.mean(axis=1) / 32768).astype(np.float32), file.getframerate()
+    """The samples of a 16-bit WAV file, its channels averaged, from -1 to 1, and its rate. Raises ValueError for other files, OSError."""
+    try:
+        with wave.open(str(path)) as file:
+            if file.getsampwidth() != 2:
+                raise ValueError(f"{path}: {8 * file.getsampwidth()} bits a sample; 16 are expected")
+            raw = np.frombuffer(file.readframes(file.getnframes()), "<i2").reshape(-1, file.getnchannels())
+            return (raw.mean(axis=1) / 32768).astype(np.float32), file.getframerate()
+    except (wave.Error, EOFError) as error:
+        raise ValueError(f"{path}: no WAV file: {str(error) or 'it ends too early'}") from None
 
 
 def resample(samples: Samples, rate: int) -> Samples:

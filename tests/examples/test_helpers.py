@@ -55,6 +55,17 @@ def test_reading_wav_files(tmp_path: Path) -> None:
         file.writeframes(b"\x80")
     with pytest.raises(ValueError, match="8 bits a sample; 16 are expected"):
         audio.read_wav(path)
+    for content, reason in ((b"", "it ends too early"), (b"no sound at all", "does not start with RIFF")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=f"no WAV file: .*{reason}"):
+            audio.read_wav(path)
+
+
+def test_what_a_user_has_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch = load("fetch")
+    fetch.require("numpy", "counting")
+    with pytest.raises(fetch.Unavailable, match="counting needs the package jitlang_no_such_package: .* -m pip install jitlang_no_such_package"):
+        fetch.require("jitlang_no_such_package", "counting")
 
 
 def test_a_package_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ graph @f(%x: int) -> int:
 
 def test_pipelines_are_data() -> None:
     for level in PIPELINES:
-        assert [p.name for p in passes_of(level)] == list(PIPELINES[level])
+        assert [p.name for p in passes_of(level)] == [step.partition("(")[0] for step in PIPELINES[level]]
     assert passes_of(" unroll( max_trips = 3 , max_nodes=9), dce ,")[0] == Unroll(3, 9)
     assert [p.name for p in passes_of(["cse", "dce"])] == ["cse", "dce"]
     assert len(passes_of(99)) == len(PIPELINES[2])

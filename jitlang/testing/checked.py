@@ -1,7 +1,7 @@
 """CPython with the integers of the language: the arithmetic of a module's text is wrapped so that a result outside 64 bits raises.
 
 In: source text. Out: a syntax tree that CPython runs. The only changes are those that docs/deviations.md lists: the range of int, ``int ** int``,
-and powers that would be complex. `sum` adds as the language does, one checked step at a time.
+and powers that would be complex.
 """
 
 from __future__ import annotations
@@ -43,13 +43,8 @@ def shifted(a: Any, b: Any) -> Any:
 
 
 def total(items: Any, start: Any = 0) -> Any:
-    """``sum`` with a check at each step; tensors and floats too."""
-    values = list(items)
-    if values and all(type(v) is float for v in values):
-        return sum(values, start)
-    for value in values:
-        start = checked(start + value)
-    return start
+    """``sum``, whose result must fit; what it adds up on the way need not."""
+    return checked(sum(items, start))
 
 
 NAMES = {"_checked": checked, "_power": power, "_shifted": shifted, "sum": total}

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import jitlang.operators  # noqa: F401  registers the operators of Python's own types
 from jitlang.errors import ArchiveError, CompileError, JitlangError
+from jitlang.grammar.loader import keep_tables as _keep_tables
+from jitlang.native.tables import CachedTables as _CachedTables
 from jitlang.tensor.callables import has_variant as _has_variant
 from jitlang.tensor.callables import on_change as _on_change
 from jitlang.tensor.callables import set_maker as _set_maker
@@ -36,6 +38,7 @@ def _compiled_operator(rows: Any) -> Any:
 
 
 _set_maker(_compiled_operator)
+_keep_tables(_CachedTables())
 for _dtype in _DTYPES:
     globals()[_dtype.name] = _dtype
 float, double, int, long = (globals()[n] for n in ("float32", "float64", "int32", "int64"))

@@ -1,4 +1,4 @@
-"""Connects the layers below: tensors get their type, their reference counts and their way between Python and native code; parsers, a place for tables."""
+"""Connects the layers below: tensors get their type, their reference counts and their way between Python and native code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,11 @@ def install() -> None:
     from jitlang.codegen.script import managed, marshal
     from jitlang.frontend import annotations
     from jitlang.frontend.kernel import offset_of
-    from jitlang.grammar.loader import keep_tables
-    from jitlang.native.tables import CachedTables
     from jitlang.tensor.devices import CPU, Device
     from jitlang.tensor.handles import HANDLE, Tensor
     from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
     from jitlang.tensor.layout import TensorImpl
 
-    keep_tables(CachedTables())
     managed.TENSOR.update(retain=retain_tensor, release=release_tensor)
     retain, release = (address_of(k.instance(Pointer(TensorImpl))) for k in (retain_tensor, release_tensor))
     marshal.install_tensors(HANDLE, retain=retain, release=release, dtype=offset_of(TensorImpl, "dtype"), rank=offset_of(TensorImpl, "rank"))

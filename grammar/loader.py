@@ -8,6 +8,7 @@ a layer above gives a place where these are kept (`keep_tables`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import marshal
 import threading
@@ -87,7 +88,8 @@ class Parser:
         if _kept:
             tables, terminals_and_rules = made.memo_serialize([lark.lexer.TerminalDef, lark.grammar.Rule])
             tables["options"] = {k: v for k, v in tables["options"].items() if k not in live}
-            _kept[0].store(name, marshal.dumps((tables, terminals_and_rules)))
+            with contextlib.suppress(ValueError):  # tables of lark 1.2 hold strings that marshal does not take
+                _kept[0].store(name, marshal.dumps((tables, terminals_and_rules)))
         return made
 
     def parse(self, text: str) -> Any:

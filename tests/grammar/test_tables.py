@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lark
 import pytest
 
 from jitlang.errors import IRError
@@ -69,6 +70,17 @@ def test_restored_parsers_are_the_same(memory: Memory, name: str) -> None:
     assert [outcome(restored, text) for text in (*good, *bad, *good)] == wanted
     assert memory.loads == 1
     assert [w.startswith("IRError") for w in wanted] == [False] * len(good) + [True] * len(bad) + [False] * len(good)
+
+
+def test_tables_that_cannot_be_kept_are_built_each_time(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Word(str):
+        """As the tables of lark 1.2 hold: marshal takes exact types only."""
+
+    monkeypatch.setattr(lark.Lark, "memo_serialize", lambda *_: ({"options": {}}, {Word("a"): 1}))
+    like = types._parser()
+    for _ in range(2):
+        assert outcome(Parser(like.files, like.start, like.builder, like.what), "List[int]") == outcome(like, "List[int]")
+    assert memory.kept == {}
 
 
 def test_the_cache_keeps_them(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import cast, check, fail, i64, kernel, local, memcpy, ptr, text, u8
+from jitlang.frontend.kernel import cast, check, fail, i32, i64, kernel, local, memcpy, ptr, text, u8
 from jitlang.tensor.kernels.indexing import add_item, copy_item
 from jitlang.tensor.kernels.pointwise import assign, cast_tensor, dtype_text, writing
 from jitlang.tensor.kernels.scalars import load_float, load_int, store_float, store_int
@@ -103,6 +103,18 @@ def checked_places(indices: Tensor, size: i64, d: i64) -> Tensor:
 
 
 @kernel
+def last_size(t: Tensor) -> i64:
+    """The length of a line: the size of the last dimension."""
+    return t.sizes[t.rank - 1] if t.rank > 0 else 1
+
+
+@kernel
+def along_line(t: Tensor, d: i64) -> i64:
+    """How far apart, in elements of `t`, neighbours of a line stand; 0 along `d`, which an index chooses."""
+    return t.strides[t.rank - 1] if t.rank > 0 and d != t.rank - 1 else 0
+
+
+@kernel
 def base_offset(t: Tensor, shape: Tensor, flat: i64, skip: i64) -> i64:
     """The offset in `t`, in elements, of element `flat` of a row-major tensor of shape `shape`, dimension `skip` left out."""
     rest = flat
@@ -126,11 +138,28 @@ def gather_dim(self: Tensor, dim: i64, indices: Tensor) -> Tensor:
     item = item_bytes(self.dtype)
     items = cast(ptr[i64], places.data)
     step = self.strides[d] if self.rank > 0 else 0
-    for i in range(places.numel):
-        offset = base_offset(self, indices, i, d) if self.rank > 0 else 0
-        copy_item(result.data + i * item, self.data + (offset + items[i] * step) * item, item)
+    n, along = last_size(indices), along_line(self, d)
+    first = 0
+    while first < places.numel:
+        offset = base_offset(self, indices, first, d) if self.rank > 0 else 0
+        gather_line(result.data + first * item, self.data + offset * item, items + first, n, along, step, item)
+        first += n
     release(places)
     return result
+
+
+@kernel
+def gather_line(out: ptr[u8], source: ptr[u8], items: ptr[i64], n: i64, along: i64, step: i64, item: i64) -> None:
+    """out[i] = source[i * along + items[i] * step], elements of `item` bytes."""
+    if item == 4:
+        for i in range(n):
+            cast(ptr[i32], out)[i] = cast(ptr[i32], source)[i * along + items[i] * step]
+    elif item == 8:
+        for i in range(n):
+            cast(ptr[i64], out)[i] = cast(ptr[i64], source)[i * along + items[i] * step]
+    else:
+        for i in range(n):
+            copy_item(out + i * item, source + (i * along + items[i] * step) * item, item)
 
 
 # What `scatter` does with an element that is there already.
@@ -158,12 +187,17 @@ def scatter_into(self: Tensor, dim: i64, indices: Tensor, source: Tensor, how: i
     item = item_bytes(self.dtype)
     items = cast(ptr[i64], places.data)
     step = self.strides[d] if self.rank > 0 else 0
-    for i in range(places.numel):
-        target = self.data + ((base_offset(self, indices, i, d) if self.rank > 0 else 0) + items[i] * step) * item
+    n, along = last_size(indices), along_line(self, d)
+    between = 0 if single else along_line(typed, -1)
+    first = 0
+    while first < places.numel:
+        target = self.data + (base_offset(self, indices, first, d) if self.rank > 0 else 0) * item
         from_ = typed.data
         if not single:
-            from_ = typed.data + base_offset(typed, indices, i, -1) * item
-        merge_item(target, from_, self.dtype, how)
+            from_ = typed.data + base_offset(typed, indices, first, -1) * item
+        for i in range(n):
+            merge_item(target + (i * along + items[first + i] * step) * item, from_ + i * between * item, self.dtype, how)
+        first += n
     release(typed)
     release(places)
     retain(self)

@@ -8,8 +8,8 @@ from jitlang.frontend.kernel import b1, call_pointer, cast, check, i64, kernel, 
 from jitlang.tensor.kernels.creation import like
 from jitlang.tensor.kernels.pointwise import copy_into
 from jitlang.tensor.kernels.tensors import empty, release
-from jitlang.tensor.kernels.views import contiguous, transpose
-from jitlang.tensor.layout import BOOL, CONTIGUOUS, INT64, TensorImpl
+from jitlang.tensor.kernels.views import contiguous, contiguous_copy, transpose
+from jitlang.tensor.layout import BOOL, CONTIGUOUS, INT64, MAX_RANK, TensorImpl
 from jitlang.tensor.loops import Loop, loop_of, static
 from jitlang.tensor.promotion import item_bytes
 from jitlang.types import VOID, machine_type
@@ -117,6 +117,74 @@ def sorted_along(self: Tensor, d: i64, descending: i64, places: ptr[Tensor]) -> 
         return values
     places[0] = turned_back(where, d, last, self)
     return turned_back(values, d, last, self)
+
+
+# ---- the first few of a sort ----------------------------------------------------------------------------------------
+
+
+@kernel
+def select_loop(T: Any, rows: i64, n: i64, k: i64, source: ptr[u8], values: ptr[u8], places: ptr[i64], descending: i64) -> None:
+    """For each dense row, the first k elements that sorting gives, and where they stood: few of n enter the sorted list of those found so far."""
+    for r in range(rows):
+        x, v, p = cast(ptr[T], source) + r * n, cast(ptr[T], values) + r * k, places + r * k
+        found = 0
+        for i in range(n):
+            y = x[i]
+            if found == k:
+                if not precedes(T, y, v[k - 1], descending):
+                    continue
+            else:
+                found += 1
+            low, high = 0, found - 1
+            while low < high:
+                middle = (low + high) // 2
+                if precedes(T, y, v[middle], descending):
+                    high = middle
+                else:
+                    low = middle + 1
+            for j in range(found - 1, low, -1):
+                v[j] = v[j - 1]
+            for j in range(found - 1, low, -1):
+                p[j] = p[j - 1]
+            v[low] = y
+            p[low] = i
+
+
+_SELECT = (i64, i64, i64, ptr[u8], ptr[u8], ptr[i64], i64)
+SELECT = Loop("topk", lambda d: select_loop.instance(static(machine_type(d)), *_SELECT))
+
+
+@kernel(extern=True)
+def first_along(self: Tensor, d: i64, k: i64, descending: i64, places: ptr[Tensor]) -> Tensor:
+    """The first k >= 1 elements of a sort along a dimension; stores the owned tensor of places to `places`. Both are row-major."""
+    loop = loop_of(SELECT.table, self.dtype)
+    last = self.rank - 1
+    turned = transpose(self, d, last)
+    dense = contiguous(turned)
+    sizes = local(i64, MAX_RANK)
+    for i in range(self.rank):
+        sizes[i] = turned.sizes[i]
+    release(turned)
+    n = sizes[last]
+    sizes[last] = k
+    values, where = empty(self.rank, sizes, self.dtype), empty(self.rank, sizes, INT64)
+    call_pointer(VOID, loop, dense.numel // n, n, k, dense.data, values.data, cast(ptr[i64], where.data), descending)
+    release(dense)
+    if d == last:
+        places[0] = where
+        return values
+    places[0] = turned_rows(where, d, last)
+    return turned_rows(values, d, last)
+
+
+@kernel
+def turned_rows(t: Tensor, d: i64, last: i64) -> Tensor:
+    """With two dimensions swapped, row-major; takes over the reference."""
+    swapped = transpose(t, d, last)
+    made = contiguous_copy(swapped)
+    release(swapped)
+    release(t)
+    return made
 
 
 @kernel

@@ -91,6 +91,10 @@ def topk_native(self: Tensor, k: i64, dim: i64, largest: b1, sorted: b1) -> Any:
     d = wrapped_dim(dim, self.rank)
     check(k >= 0 and k <= (self.sizes[d] if self.rank > 0 else 1), "RuntimeError", "selected index k out of range")
     places = local(Tensor, 1)
+    if self.rank > 0:
+        if k > 0 and k <= 128 and k * 8 <= self.sizes[d]:  # more are cheaper to sort
+            few = sorting.first_along(self, d, k, i64(largest), places)
+            return few, places[0]
     values = sorting.sorted_along(self, d, i64(largest), places)
     if self.rank == 0:
         return values, places[0]
@@ -230,7 +234,16 @@ row(
     topk_native,
     PURE,
     infer=_pair,
-    samples=[Sample(V, 3), Sample(X, 2, 0), Sample(X, 2, 1, False), Sample(V, 21, error=True), Sample(A(()), 1), Sample(M, 2)],
+    samples=[
+        Sample(V, 3),
+        Sample(X, 2, 0),
+        Sample(X, 2, 1, False),
+        Sample(V, 21, error=True),
+        Sample(A(()), 1),
+        Sample(M, 2),
+        Sample(A((3, 70)), 5),
+        Sample(A((70, 3)), 8, 0, False),
+    ],
 )
 row(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",

@@ -14,12 +14,12 @@ from typing import Any
 from jitlang.errors import IRError
 from jitlang.interpreter.assembler import MOVES, Assembler, Label, OpenLoop
 from jitlang.interpreter.bytecode import Bytecode, Function
-from jitlang.interpreter.meaning import exception_class, object_class, operator_callable, python_class, tuple_class
+from jitlang.interpreter.meaning import exception_class, operator_callable, python_class, tuple_class
 from jitlang.interpreter.opcodes import BY_NAME, specialised
 from jitlang.interpreter.osr import plan
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
 from jitlang.ir.rows import row_of
-from jitlang.types import BOOL, ClassType, TupleType
+from jitlang.types import BOOL, TupleType
 
 
 @dataclasses.dataclass
@@ -140,7 +140,7 @@ class _Compiler(Assembler):
 
     def new(self, node: Node) -> None:
         name, made = node.attributes["cls"], node.output.type
-        cls = python_class(self.program.classes.get(name)) or (object_class(made) if isinstance(made, ClassType) else None)
+        cls = python_class(self.program.classes.get(name) or made)
         if cls is None:
             raise IRError(f"{self.graph.name}: there is no class {name}")
         self.emit("NEW", self.define(node.output), cls)

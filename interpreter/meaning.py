@@ -7,12 +7,11 @@ script objects, named tuples and exceptions.
 from __future__ import annotations
 
 import builtins
-import collections
-import functools
 from collections.abc import Callable
 from typing import Any
 
 from jitlang.errors import IRError
+from jitlang.frontend.annotations import stored_class, stored_tuple
 from jitlang.ir.graph import Program
 from jitlang.registry import Operator
 from jitlang.types import ClassType, TupleType
@@ -43,29 +42,17 @@ def _through_binder(row: Operator) -> Callable[..., Any]:
 eager: list[Callable[[Operator], Callable[..., Any]]] = [_through_binder]
 
 
-@functools.lru_cache(maxsize=512)
-def _named_tuple(name: str, fields: tuple[str, ...]) -> type:
-    return collections.namedtuple(name.rpartition(".")[2], fields)
-
-
 def tuple_class(type: TupleType, program: Program) -> type:
     """The Python class of a NamedTuple type: the user's own, or for one from an archive a class of the same name and fields."""
     known = python_class(program.classes.get(type.name))
-    return known if known is not None else _named_tuple(type.name, type.fields)
+    return known if known is not None else stored_tuple(type.name, type.fields)
 
 
 def python_class(declared: Any) -> type | None:
     """The Python class behind an entry of ``Program.classes``, or None."""
     if isinstance(declared, ClassType):
-        return object_class(declared)
+        return stored_class(declared)
     return declared if isinstance(declared, type) else None
-
-
-def object_class(declared: ClassType) -> type:
-    """The Python class of a script class; one that came from an archive gets a class of its name with no methods."""
-    if declared.python is None:
-        declared.python = type(declared.name.rpartition(".")[2], (), {"__module__": "<archive>"})
-    return declared.python
 
 
 def exception_class(name: str, program: Program) -> type[BaseException]:

@@ -9,7 +9,7 @@ kernel `i64` wraps: the same bits under other laws, hence two types.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 
@@ -210,6 +210,17 @@ class TypeVariable(Type):
 
     def __str__(self) -> str:
         return self.name
+
+
+def rebuilt(kind: Type, change: Callable[[Type], Type]) -> Type:
+    """A script type with `change` applied to it and to all inside it, innermost first. Attributes of classes are not inside."""
+    if isinstance(kind, ListType | SetType | OptionalType):
+        kind = type(kind)(rebuilt(kind.element, change))
+    elif isinstance(kind, DictType):
+        kind = DictType(rebuilt(kind.key, change), rebuilt(kind.value, change))
+    elif isinstance(kind, TupleType):
+        kind = TupleType(tuple(rebuilt(e, change) for e in kind.elements), kind.name, kind.fields)
+    return change(kind)
 
 
 # ---- machine types: kernels only ----------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ itself by `install_classes`).
 from __future__ import annotations
 
 import builtins
+import collections
 import collections.abc
+import functools
 import inspect
 import re
 import types
@@ -31,6 +33,7 @@ from jitlang.types import (
     NONE,
     STR,
     TENSOR,
+    ClassType,
     DictType,
     DType,
     ListType,
@@ -39,6 +42,7 @@ from jitlang.types import (
     TensorType,
     TupleType,
     Type,
+    is_subtype,
     join,
     optional,
 )
@@ -56,6 +60,7 @@ _ANYTHING = (
     collections.abc.Sequence,
     collections.abc.Mapping,
 )
+_STORED = "<archive>"  # what is called the module of classes that have no Python source
 _NAMED_TUPLES: dict[str, type] = {}
 _classes: Callable[[type], Type | None] | None = None
 _instances: Callable[[Any], Type | None] | None = None
@@ -81,14 +86,29 @@ def is_named_tuple(python: Any) -> bool:
 
 def named_tuple_name(python: type) -> str:
     """The name that the type of a NamedTuple class carries; classes of equal names are told apart by their module."""
+    if python.__module__ == _STORED:
+        return python.__qualname__
     name = python.__qualname__.replace("<locals>.", "")
-    if _NAMED_TUPLES.setdefault(name, python) is python:
-        return name
-    # A redefinition (a notebook cell run again) takes the name over.
-    if _NAMED_TUPLES[name].__module__ == python.__module__:
-        _NAMED_TUPLES[name] = python
-        return name
-    return f"{python.__module__}.{name}"
+    if _NAMED_TUPLES.get(name, python).__module__ != python.__module__:
+        name = f"{python.__module__}.{name}"
+    _NAMED_TUPLES[name] = python  # a redefinition (a notebook cell run again) takes the name over
+    return name
+
+
+def stored_class(declared: ClassType) -> type:
+    """The Python class of a script class; one that came from an archive gets a class of its name with no methods."""
+    if declared.python is None:
+        declared.python = builtins.type(declared.name.rpartition(".")[2], (), {"__module__": _STORED})
+    return declared.python
+
+
+@functools.lru_cache(maxsize=1024)
+def stored_tuple(name: str, fields: tuple[str, ...]) -> type[Any]:
+    """The class of the NamedTuples of an archive that have this name and these fields."""
+    make: Callable[..., Any] = collections.namedtuple  # the checker wants literals
+    made: type[Any] = make(name.rpartition(".")[2], fields, module=_STORED)
+    made.__qualname__ = name
+    return made
 
 
 def named_tuple_class(name: str) -> type | None:
@@ -343,27 +363,30 @@ def join_containers(a: Type, b: Type) -> Type | None:
     return join(a, b)
 
 
-def fits(given: Type, declared: Type) -> bool:
-    """Whether an argument of type `given`, coming from Python, may be passed for a parameter declared so."""
+def fits(given: Type, declared: Type, *, details: bool = False) -> bool:
+    """Whether an argument of type `given`, coming from Python, may be passed for a parameter declared so.
+
+    `details`: what the declaration says of dtypes and ranks must hold too, for there will be no other specialisation.
+    """
     if given in (declared, NEVER):
         return True
     if isinstance(declared, TensorType) and isinstance(given, TensorType):
-        return True
+        return not details or is_subtype(given, declared)
     if declared == FLOAT:
         return given in (INT, BOOL)
     if declared == INT:
         return given == BOOL
     if isinstance(declared, OptionalType):
-        return given == NONE or fits(given.element if isinstance(given, OptionalType) else given, declared.element)
+        return given == NONE or fits(given.element if isinstance(given, OptionalType) else given, declared.element, details=details)
     if isinstance(declared, ListType) and isinstance(given, ListType):
-        return fits(given.element, declared.element)
+        return fits(given.element, declared.element, details=details)
     if isinstance(declared, SetType) and isinstance(given, SetType):
-        return fits(given.element, declared.element)
+        return fits(given.element, declared.element, details=details)
     if isinstance(declared, DictType) and isinstance(given, DictType):
-        return fits(given.key, declared.key) and fits(given.value, declared.value)
+        return fits(given.key, declared.key, details=details) and fits(given.value, declared.value, details=details)
     if isinstance(declared, TupleType) and isinstance(given, TupleType):
         same = declared.name in ("", given.name) and len(declared.elements) == len(given.elements)
-        return same and all(map(fits, given.elements, declared.elements))
+        return same and all(fits(g, d, details=details) for g, d in zip(given.elements, declared.elements, strict=True))
     return False
 
 

@@ -56,7 +56,7 @@ def _difference(cls: type, base: type) -> str:
     """The first method of the base's that a class changes, or ''."""
     names = {*dir(base), *(("__missing__",) if base is dict else ())} - _FREE
     for other in cls.__mro__[: cls.__mro__.index(base)]:
-        changed = sorted(names & vars(other).keys()) if other not in _SAME else []
+        changed: list[str] = sorted(names & vars(other).keys()) if other not in _SAME else []
         if changed:
             return changed[0]
     return ""

@@ -26,7 +26,7 @@ def exact(value: Any, kind: Type) -> Any:
     """
     python = _PYTHON.get(kind)
     if python is not None:
-        made = value if type(value) is python else plain(value, python)
+        made: Any = value if type(value) is python else plain(value, python)
         if python is int and not _LEAST <= made <= _MOST:
             raise OverflowError(OVERFLOW)
         return made
@@ -48,9 +48,10 @@ def is_exact(value: Any, kind: Type) -> bool:
 
 
 def _is_exact(value: Any, kind: Type, seen: set[int]) -> bool:
-    python = _PYTHON.get(kind)
-    if python is not None:
-        return type(value) is python and (python is not int or _LEAST <= value <= _MOST)
+    if kind == INT:
+        return type(value) is int and _LEAST <= value <= _MOST
+    if kind in _PYTHON:
+        return type(value) is _PYTHON[kind]
     if isinstance(kind, OptionalType):
         return value is None or _is_exact(value, kind.element, seen)
     if isinstance(kind, TupleType):

@@ -48,6 +48,7 @@ from jitlang.types import (
     Type,
     dtype_named,
     is_subtype,
+    rebuilt,
 )
 
 _NAMESPACES = ("prim", "py", "aten")
@@ -79,17 +80,13 @@ def harden(program: Program) -> None:
 
 def script_type(kind: Type) -> Type:
     """`kind` without what it says of tensors; IRError for a machine type."""
+    return rebuilt(kind, _plain_type)
+
+
+def _plain_type(kind: Type) -> Type:
     if isinstance(kind, _MACHINE):
         raise IRError(f"the machine type {kind} has no place in a file")
-    if isinstance(kind, TensorType):
-        return TENSOR
-    if isinstance(kind, ListType | SetType | OptionalType):
-        return type(kind)(script_type(kind.element))
-    if isinstance(kind, DictType):
-        return DictType(script_type(kind.key), script_type(kind.value))
-    if isinstance(kind, TupleType):
-        return TupleType(tuple(map(script_type, kind.elements)), kind.name, kind.fields)
-    return kind
+    return TENSOR if isinstance(kind, TensorType) else kind
 
 
 def _erase(block: Block) -> None:

@@ -23,7 +23,7 @@ from jitlang.serialization.guard import script_type
 from jitlang.serialization.manifest import ENTRY, EntryPoint, Parameter
 from jitlang.serialization.state import decode_state, encode_state
 from jitlang.serialization.tree import Decoder
-from jitlang.types import ClassType
+from jitlang.types import FLOAT, ClassType
 
 PROGRAM = "main"
 
@@ -98,12 +98,18 @@ class _Overload:
             raise TypeError(f"{name}() missing required argument: {missing[0]!r}")
         return [given.get(p.name, self.defaults.get(p.name)) for p in parameters]
 
-    def exactly(self, values: list[Any]) -> list[Any]:
-        """The values as instances of exactly the parameters' types, behind the root object; TypeError where one does not fit."""
+    def distance(self, values: list[Any]) -> int:
+        """How much has to be converted; TypeError where a value does not fit."""
+        total = 0
         for parameter, value, kind in zip(self.point.parameters, values, self.kinds, strict=True):
             found = type_of_value(value)
-            if found is None or not fits(found, kind):
+            if found is None or not fits(found, kind, details=True):
                 raise TypeError(f"argument {parameter.name!r} of {self.point.name}(): expected {kind}, got {found or type(value).__name__}")
+            total += 0 if found == kind else 2 if kind == FLOAT else 1
+        return total
+
+    def exactly(self, values: list[Any]) -> list[Any]:
+        """Values that fit as instances of exactly the parameters' types, behind the root object."""
         return [*self.root, *(exact(v, k) for v, k in zip(values, self.kinds, strict=True))]
 
 
@@ -137,12 +143,16 @@ class _LoadedCallee(Callee):
         self.signatures = tuple(str(o.point) for o in self.overloads)
 
     def prepare(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Key, list[Any]]:
-        failures = []
+        failures, fitting = [], []
         for overload in self.overloads:
             try:
-                return (overload.point.function,), overload.exactly(overload.bind(args, kwargs))
+                values = overload.bind(args, kwargs)
+                fitting.append((overload.distance(values), overload, values))
             except TypeError as error:
                 failures.append(error)
+        if fitting:
+            _, overload, values = min(fitting, key=lambda found: found[0])
+            return (overload.point.function,), overload.exactly(values)
         if len(failures) == 1:
             raise failures[0]
         raise TypeError(f"no overload of {self.name}() fits these arguments: {'; '.join(self.signatures)}")
@@ -180,12 +190,12 @@ class LoadedModule:
         return getattr(self._root, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        own = self._kinds().get(type(self._root))
+        own = self._kind()
         kind = self._archive.declared[PROGRAM][own.name].get(name) if own is not None else None
         if kind is None:
             raise AttributeError(f"the module has no attribute {name!r}")
         found = type_of_value(value)
-        if found is None or not fits(found, kind):
+        if found is None or not fits(found, kind, details=True):
             raise TypeError(f"the attribute {name!r} is {kind}, the value is {found or type(value).__name__}")
         setattr(self._root, name, value)
 
@@ -195,17 +205,18 @@ class LoadedModule:
     def __repr__(self) -> str:
         return f"LoadedModule({'; '.join(str(p) for p in self._archive.entry_points)})"
 
-    def _kinds(self) -> dict[type, ClassType]:
-        """The archive's class types by the Python classes of their objects."""
+    def _kind(self) -> ClassType | None:
+        """The type of the root object."""
         program = self._archive.programs.get(PROGRAM)
-        return {} if program is None else {k.python: k for k in program.classes.values() if isinstance(k, ClassType) and k.python is not None}
+        kinds = () if program is None else program.classes.values()
+        return next((k for k in kinds if isinstance(k, ClassType) and k.python is type(self._root)), None)
 
     def archive(self) -> Archive:
         """The contents again, with the state as it is now, to be saved."""
         copy = _copied(self._archive)
-        if self._root is not None:
-            kinds = self._kinds()
-            copy.state, copy.tensors = encode_state(self._root, lambda value: kinds.get(type(value)))
+        own = self._kind()
+        if own is not None:
+            copy.state, copy.tensors = encode_state(self._root, own)
         return copy
 
 

@@ -1,6 +1,6 @@
 """Several programs as one, so that what they share is stored once.
 
-In: programs by name, as the frontend makes one for each entry point. Out: one program, and where each entry is in it. The programs given stay as they are.
+In: programs by name, one for each entry point, whose classes have one name each (`naming`). Out: one program, and where each entry is in it. The programs given stay as they are.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ types that it has been called with, each of which is stored as an overload.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,7 @@ from jitlang.serialization.archive import Archive, Place, check_extra_name, writ
 from jitlang.serialization.loading import PROGRAM, archive_of
 from jitlang.serialization.manifest import EntryPoint, Parameter
 from jitlang.serialization.merging import merge_programs
+from jitlang.serialization.naming import StoredTypes
 from jitlang.serialization.state import encode_state
 from jitlang.serialization.tree import Encoder
 from jitlang.types import ClassType, Type
@@ -51,40 +53,47 @@ def save(obj: Any, file: Place, extra: Mapping[str, str | bytes] | None = None) 
     write_archive(archive, file)
 
 
+@dataclasses.dataclass
+class _Overload:
+    """One form of an entry point; `kinds` are the types of its parameters without the object that it is bound to."""
+
+    name: str
+    callee: Any
+    kinds: tuple[Type, ...]
+    program: Program
+    bound: bool
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from the others."""
+        return f"{self.name}({', '.join(map(str, self.kinds))})"
+
+    def point(self, function: str, stored: StoredTypes) -> EntryPoint:
+        """Its row in the manifest."""
+        own = self.callee.info.parameters[1 if self.bound else 0 :]
+        parameters = tuple(Parameter(p.name, str(stored(kind)), _default(self.name, p), p.keyword_only) for p, kind in zip(own, self.kinds, strict=True))
+        return EntryPoint(self.name, PROGRAM, function, parameters, str(stored(self.program.main.result)), self.bound, _first_line(self.callee.function))
+
+
 def _archive_of(scripted: Any) -> Archive:
     if not isinstance(scripted, ScriptModule):
-        callee = scripted.callee
-        points, programs = _entry(callee.info.name, callee, scripted, None)
-        return _joined(points, programs)
-    module = scripted.module
-    kind = _kind_of(module)
+        return _joined(_overloads(scripted.callee.info.name, scripted, None))[0]
+    kind = instance_type(scripted.module)
     assert kind is not None
-    points, programs = [], {}
-    for name, function in scripted.entry_points.items():
-        own_points, own_programs = _entry(name, function.callee, function, kind)
-        points += own_points
-        programs |= own_programs
-    archive = _joined(points, programs)
-    archive.state, archive.tensors = encode_state(module, _kind_of)
+    archive, stored = _joined([o for name, function in scripted.entry_points.items() for o in _overloads(name, function, kind)])
+    archive.state, archive.tensors = encode_state(scripted.module, stored.class_type(kind))
     return archive
 
 
-def _kind_of(value: Any) -> ClassType | None:
-    found = instance_type(value)
-    return found if isinstance(found, ClassType) else None
+def _joined(overloads: list[_Overload]) -> tuple[Archive, StoredTypes]:
+    stored = StoredTypes(o.program for o in overloads)
+    merged, names = merge_programs({o.key: stored.program(o.program) for o in overloads})
+    return Archive(tuple(o.point(names[o.key], stored) for o in overloads), {PROGRAM: merged}), stored
 
 
-def _joined(points: list[EntryPoint], programs: dict[str, Program]) -> Archive:
-    merged, names = merge_programs(programs)
-    return Archive(tuple(_replaced(p, names[p.function]) for p in points), {PROGRAM: merged})
-
-
-def _replaced(point: EntryPoint, function: str) -> EntryPoint:
-    return EntryPoint(point.name, PROGRAM, function, point.parameters, point.result, point.bound, point.doc)
-
-
-def _entry(name: str, callee: Any, function: Any, bound: ClassType | None) -> tuple[list[EntryPoint], dict[str, Program]]:
-    """The overloads of one entry point, and their programs by a key that the overload holds in place of its function."""
+def _overloads(name: str, function: Any, bound: ClassType | None) -> list[_Overload]:
+    """The forms in which one entry point is stored, always in the same order."""
+    callee = function.callee
     info: FunctionInfo = callee.info
     skip = 1 if bound is not None else 0
     declared = [p.type for p in info.parameters[skip:]]
@@ -104,13 +113,8 @@ def _entry(name: str, callee: Any, function: Any, bound: ClassType | None) -> tu
         if failure is not None:
             raise failure
         raise ValueError(f"{name}() does not declare the types of all its parameters: annotate them, or call it once before it is saved")
-    points, programs = [], {}
-    for kinds, program in found.items():
-        key = f"{name}({', '.join(map(str, kinds))})"
-        parameters = tuple(Parameter(p.name, str(kind), _default(name, p), p.keyword_only) for p, kind in zip(info.parameters[skip:], kinds, strict=True))
-        points.append(EntryPoint(name, PROGRAM, key, parameters, str(program.main.result), bound is not None, _first_line(callee.function)))
-        programs[key] = program
-    return points, programs
+    overloads = [_Overload(name, callee, kinds, program, bound is not None) for kinds, program in found.items()]
+    return sorted(overloads, key=lambda o: str(o.point("", StoredTypes([o.program]))))
 
 
 def _default(name: str, parameter: Any) -> Any:

@@ -8,69 +8,91 @@ the attributes that lead to them; and back.
 | ``{"tensor": "layer.weight"}`` | that tensor |
 | ``{"tensor": "x", "shape": …, "strides": …, "offset": …}`` | a view of that tensor's elements: other tensors share them |
 | ``{"dtype": "float32"}``, ``{"device": "cpu"}`` | a dtype, a device |
-| ``{"enum": ["Color", "RED"]}`` | a member of an enumeration |
+
+A member of an enumeration has no leaf: it is part of the compiled code.
 """
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from jitlang.errors import ArchiveError
-from jitlang.frontend.annotations import fits, type_of_value
-from jitlang.interpreter.meaning import object_class
+from jitlang.frontend.annotations import fits, is_named_tuple, named_tuple_name, stored_class, type_of_value
 from jitlang.ir.graph import Program
 from jitlang.serialization.tree import Decoder, Encoder
 from jitlang.serialization.weights import StoredTensor
 from jitlang.tensor.devices import Device
 from jitlang.tensor.exchange import from_numpy
 from jitlang.tensor.handles import Tensor, impl
-from jitlang.types import ClassType, DictType, DType, ListType, OptionalType, TupleType, Type, dtype_named
+from jitlang.types import BOOL, FLOAT, INT, STR, TENSOR, ClassType, DictType, DType, ListType, OptionalType, SetType, TupleType, Type, dtype_named
 
 MAX_RANK = 8
+_FLAT = (INT, FLOAT, BOOL, STR, TENSOR)
 MAX_NESTING = 100  # of containers in the type of an attribute
 
 # ---- writing ------------------------------------------------------------------------------------------------------
 
 
-def encode_state(root: Any, kind_of: Callable[[Any], ClassType | None]) -> tuple[dict[str, Any], dict[str, StoredTensor]]:
-    """The document and the tensors of an object; `kind_of` gives the class type of an object, or None for what is none.
+def encode_state(root: Any, kind: ClassType) -> tuple[dict[str, Any], dict[str, StoredTensor]]:
+    """The document and the tensors of an object of a class.
 
-    Raises TypeError for a value that has no type in the language.
+    Raises TypeError for a value that cannot be stored.
     """
-    tensors = _Tensors(root, kind_of)
+    kinds, names = _kinds_of(root, kind)
+    tensors = _Tensors(root, kinds)
 
     def leaf(value: Any) -> Any:
         if isinstance(value, Tensor):
             return tensors.leaf(value)
         if isinstance(value, DType):
             return {"dtype": value.name}
-        if isinstance(value, Device):
-            return {"device": str(value)}
-        return {"enum": [type(value).__name__, value.name]} if isinstance(value, enum.Enum) else None
+        return {"device": str(value)} if isinstance(value, Device) else None
 
     def attributes(value: Any) -> tuple[str, Mapping[str, Any]]:
-        kind = kind_of(value)
-        if kind is None:
+        if id(value) not in kinds:
             raise TypeError(f"a {type(value).__name__} cannot be stored in an archive")
-        return kind.name, _attributes(value, kind)
+        return kinds[id(value)].name, _attributes(value, kinds[id(value)])
 
-    return Encoder(leaf, attributes).encode(root), tensors.stored
+    return Encoder(leaf, attributes, lambda cls: names.get(cls, cls.__name__)).encode(root), tensors.stored
 
 
 def _attributes(value: Any, kind: ClassType) -> dict[str, Any]:
     return {name: getattr(value, name) for name in kind.attributes if hasattr(value, name)}
 
 
+def _kinds_of(root: Any, kind: ClassType) -> tuple[dict[int, ClassType], dict[type, str]]:
+    """The class type of each object that is reached, by its id, and the names of NamedTuple classes: as the types of the attributes say."""
+    kinds: dict[int, ClassType] = {}
+    names: dict[type, str] = {}
+    work: list[tuple[Any, Type]] = [(root, kind)]
+    for value, wanted in work:
+        if isinstance(wanted, ClassType):
+            if id(value) not in kinds:
+                kinds[id(value)] = wanted
+                work.extend((item, wanted.attributes[name]) for name, item in _attributes(value, wanted).items())
+        elif isinstance(wanted, TupleType):
+            if wanted.name:
+                names[type(value)] = wanted.name
+            work.extend(zip(value, wanted.elements, strict=True))
+        elif isinstance(wanted, OptionalType) and value is not None:
+            work.append((value, wanted.element))
+        elif isinstance(wanted, DictType):
+            work.extend((key, wanted.key) for key in value)
+            work.extend((item, wanted.value) for item in value.values())
+        elif isinstance(wanted, ListType | SetType) and wanted.element not in _FLAT:
+            work.extend((item, wanted.element) for item in value)
+    return kinds, names
+
+
 class _Tensors:
     """Names of tensors, and what is stored under them. Tensors that share elements are views of one that holds them all."""
 
-    def __init__(self, root: Any, kind_of: Callable[[Any], ClassType | None]) -> None:
-        self.kind_of = kind_of
+    def __init__(self, root: Any, kinds: Mapping[int, ClassType]) -> None:
+        self.kinds = kinds
         self.names: dict[int, str] = {}
         self.groups: dict[int, list[Any]] = {}
         self.stored: dict[str, StoredTensor] = {}
@@ -105,9 +127,8 @@ class _Tensors:
             yield from ((str(k), v) for k, v in value.items())
         elif isinstance(value, list | tuple | set):
             yield from ((str(i), v) for i, v in enumerate(value))
-        elif not isinstance(value, DType | Device | enum.Enum):
-            kind = self.kind_of(value)
-            yield from _attributes(value, kind).items() if kind is not None else ()
+        elif id(value) in self.kinds:
+            yield from _attributes(value, self.kinds[id(value)]).items()
 
     def _store(self, group: list[Any]) -> None:
         first = group[0]
@@ -181,7 +202,7 @@ def decode_state(document: Any, entry: str, tensors: Mapping[str, StoredTensor],
     objects: list[Any] = []
 
     def new(name: str) -> Any:
-        cls: Any = object_class(class_of(name))
+        cls: Any = stored_class(class_of(name))
         value = cls.__new__(cls)
         kinds[id(value)] = class_of(name)
         objects.append(value)
@@ -221,7 +242,7 @@ def _conforms(value: Any, wanted: Type, kinds: Mapping[int, ClassType], depth: i
             given = type_of_value(value)
         except TypeError:
             return False
-        return given is not None and fits(given, wanted)
+        return given is not None and fits(given, wanted, details=True)
 
     def all_conform(values: Iterable[Any], kind: Type) -> bool:
         return all(_conforms(v, kind, kinds, depth + 1) for v in values)
@@ -232,8 +253,10 @@ def _conforms(value: Any, wanted: Type, kinds: Mapping[int, ClassType], depth: i
         return type(value) is list and all_conform(value, wanted.element)
     if isinstance(wanted, DictType):
         return type(value) is dict and all_conform(value, wanted.key) and all_conform(value.values(), wanted.value)
-    if isinstance(wanted, TupleType) and type(value) is tuple and len(value) == len(wanted.elements):
-        return all(_conforms(v, k, kinds, depth + 1) for v, k in zip(value, wanted.elements, strict=True))
+    if isinstance(wanted, TupleType) and isinstance(value, tuple) and len(value) == len(wanted.elements):
+        cls: Any = type(value)
+        named = (named_tuple_name(cls), cls._fields) if is_named_tuple(cls) else ("", ())
+        return named == (wanted.name, wanted.fields) and all(_conforms(v, k, kinds, depth + 1) for v, k in zip(value, wanted.elements, strict=True))
     return False
 
 

@@ -1,6 +1,7 @@
 """Python values as a JSON document, with shared and cyclic references kept.
 
-In: a value built of None, bool, int, float, str, tuple, list, dict, set and what the caller adds (tensors, objects of script classes). Out:
+In: a value built of None, bool, int, float, str, tuple, list, dict, set and what the caller adds (tensors, objects of script classes); an instance of a subclass and
+a number of NumPy are stored as the plain value that scripts take them for. Out:
 ``{"root": atom, "cells": [cell, …]}``, and back. What has an identity (list, dict, set, object) is a cell in the table and is referred to by
 number, so that two attributes that hold one list hold one list again after loading.
 
@@ -9,6 +10,7 @@ number, so that two attributes that hold one list hold one list again after load
 | ``null true 1 2.5 "x"`` | the value itself |
 | ``{"float": "inf"}`` | a float that JSON has no word for |
 | ``{"tuple": [atom, …]}`` | a tuple |
+| ``{"named": ["Point", ["x", "y"], [atom, …]]}`` | an instance of a NamedTuple class |
 | ``{"cell": 3}`` | cell 3 |
 | ``{"leaf": …}`` | what the caller's `leaf` function made of the value (a tensor, a dtype, an enum member) |
 
@@ -26,6 +28,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jitlang.errors import ArchiveError
+from jitlang.frontend.annotations import is_named_tuple, stored_tuple
+from jitlang.frontend.python_kinds import base_type, plain
 
 MAX_DEPTH = 100  # of tuples in tuples; cells are not nested in the document
 
@@ -36,10 +40,17 @@ class Encoder:
     Args:
         leaf: JSON-able form of a value that the tables above do not name, or None where it is an object.
         attributes: class name and attributes of an object; raises TypeError for a value that cannot be stored.
+        tuple_name: the name of a NamedTuple class.
     """
 
-    def __init__(self, leaf: Callable[[Any], Any], attributes: Callable[[Any], tuple[str, Mapping[str, Any]]]) -> None:
+    def __init__(
+        self,
+        leaf: Callable[[Any], Any],
+        attributes: Callable[[Any], tuple[str, Mapping[str, Any]]],
+        tuple_name: Callable[[type], str] = lambda cls: cls.__name__,
+    ) -> None:
         self._leaf = leaf
+        self._tuple_name = tuple_name
         self._attributes = attributes
         self._cells: list[dict[str, Any]] = []
         self._numbers: dict[int, int] = {}
@@ -53,17 +64,18 @@ class Encoder:
         return {"root": root, "cells": self._cells}
 
     def _atom(self, value: Any, depth: int) -> Any:
-        if type(value) is int and not -(1 << 63) <= value < 1 << 63:
-            raise ValueError(f"the int {value} does not fit in 64 bits")
-        if value is None or type(value) in (bool, int, str):
-            return value
-        if type(value) is float:
-            return value if math.isfinite(value) else {"float": str(value)}
-        if type(value) is tuple:
+        base = base_type(type(value))
+        if value is None:
+            return None
+        if base in (bool, int, float, str):
+            return _number(plain(value, base))
+        if base is tuple:
             if depth > MAX_DEPTH:
                 raise ValueError(f"tuples are nested more than {MAX_DEPTH} deep")
-            return {"tuple": [self._atom(v, depth + 1) for v in value]}
-        if type(value) not in (list, dict, set):
+            atoms = [self._atom(v, depth + 1) for v in value]
+            cls = type(value)
+            return {"named": [self._tuple_name(cls), list(cls._fields), atoms]} if is_named_tuple(cls) else {"tuple": atoms}
+        if base is None:
             leaf = self._leaf(value)
             if leaf is not None:
                 return {"leaf": leaf}
@@ -73,14 +85,22 @@ class Encoder:
         return {"cell": self._numbers[id(value)]}
 
     def _cell(self, value: Any) -> dict[str, Any]:
-        if type(value) is list:
+        base = base_type(type(value))
+        if base is list:
             return {"list": [self._atom(v, 0) for v in value]}
-        if type(value) is dict:
+        if base is dict:
             return {"dict": [[self._atom(k, 0), self._atom(v, 0)] for k, v in value.items()]}
-        if type(value) is set:
+        if base in (set, frozenset):
             return {"set": [self._atom(v, 0) for v in value]}
         name, attributes = self._attributes(value)
         return {"object": name, "attributes": {k: self._atom(v, 0) for k, v in attributes.items()}}
+
+
+def _number(value: Any) -> Any:
+    """The atom of a number, truth value or string."""
+    if type(value) is int and not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(f"the int {value} does not fit in 64 bits")
+    return {"float": str(value)} if type(value) is float and not math.isfinite(value) else value
 
 
 class Decoder:
@@ -151,6 +171,10 @@ class Decoder:
             return self._values[inner]
         if kind == "tuple" and depth <= MAX_DEPTH:
             return tuple(self._atom(v, depth + 1) for v in _of_type(list, inner))
+        if kind == "named" and depth <= MAX_DEPTH:
+            name, fields, atoms = inner
+            cls = stored_tuple(_of_type(str, name), tuple(_of_type(str, f) for f in _of_type(list, fields)))
+            return cls(*(self._atom(v, depth + 1) for v in _of_type(list, atoms)))
         if kind == "float":
             return float(_of_type(str, inner))
         if kind == "leaf":

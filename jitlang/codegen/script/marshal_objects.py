@@ -7,7 +7,6 @@ links the code. A key is plain data, so that it can stand in the object cache: `
 
 from __future__ import annotations
 
-import collections
 import ctypes
 import sys
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 from jitlang.codegen.module import Module
 from jitlang.errors import CodegenError
+from jitlang.frontend.annotations import stored_class, stored_tuple
 from jitlang.ir.graph import Program
 from jitlang.types import ClassType
 
@@ -60,20 +60,7 @@ def _object(key: Key, program: Program) -> Any:
         return rest[0] if rest else None
     known = program.classes.get(name)
     if kind == "named tuple":
-        return known if isinstance(known, type) else _named_tuple(name, tuple(rest))
+        return known if isinstance(known, type) else stored_tuple(name, tuple(rest))
     if not isinstance(known, ClassType):
         raise CodegenError(f"the program has no class {name}")
-    if known.python is None:
-        # From an archive: instances that Python sees are of a class with no methods.
-        known.python = type(name.rpartition(".")[2], (), {})
-    return known.python
-
-
-_named_tuples: dict[tuple[str, tuple[str, ...]], Any] = {}
-
-
-def _named_tuple(name: str, fields: tuple[str, ...]) -> Any:
-    key = (name, fields)
-    if key not in _named_tuples:
-        _named_tuples[key] = collections.namedtuple(name.rpartition(".")[2], fields)
-    return _named_tuples[key]
+    return stored_class(known)

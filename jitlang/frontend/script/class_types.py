@@ -25,6 +25,7 @@ from jitlang.frontend.annotations import (
     type_of_value,
 )
 from jitlang.frontend.script.definite import certain_attributes
+from jitlang.schema import MISSING
 from jitlang.types import NONE, ClassType, OptionalType, TensorType, Type, is_subtype, optional
 
 _TYPES: weakref.WeakKeyDictionary[type, list[ClassType]] = weakref.WeakKeyDictionary()
@@ -194,7 +195,7 @@ def _has_type(default: Any) -> bool:
         found = type_of_value(default)
     except (CompileError, TypeError):
         return False
-    return found is not None and found != NONE
+    return default is not MISSING and found is not None and found != NONE
 
 
 def widen_attribute(type: ClassType, name: str, given: Type) -> bool:

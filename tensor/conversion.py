@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import array
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
 from jitlang.tensor.callables import operator
-from jitlang.tensor.handles import Tensor, impl, take
-from jitlang.tensor.kernels.tensors import empty
-from jitlang.tensor.layout import MAX_RANK
-from jitlang.types import I64, DType, Pointer, dtype_named
+from jitlang.tensor.handles import Tensor, impl
+from jitlang.types import DType, dtype_named
 
 C_TYPES: dict[str, Any] = {
     "float32": ctypes.c_float,
@@ -20,16 +18,14 @@ C_TYPES: dict[str, Any] = {
     "uint8": ctypes.c_uint8,
     "bool": ctypes.c_bool,
 }
-_EMPTY = empty.instance(I64, Pointer(I64), I64)
+_ARRAY_CODES = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "uint8": "B", "bool": "B"}  # of the module array
+_NUMBERS = {bool, int, float}
 _RANGES = {"int32": (-(2**31), 2**31), "int64": (-(2**63), 2**63), "uint8": (0, 256)}
 
 
 def new(sizes: tuple[int, ...] | list[int], dtype: DType) -> Any:
     """An uninitialised dense tensor."""
-    from jitlang.codegen.kernels import run_instance
-
-    room = (ctypes.c_int64 * MAX_RANK)(*sizes) if len(sizes) <= MAX_RANK else (ctypes.c_int64 * len(sizes))(*sizes)
-    return take(run_instance(_EMPTY, [len(sizes), ctypes.addressof(room), dtype.code]))
+    return operator("empty")(sizes, dtype=dtype)
 
 
 def elements(tensor: Any) -> Any:
@@ -53,39 +49,44 @@ def _shape_of(data: Any) -> list[int]:
     return shape
 
 
-def _flat(data: Any, shape: list[int], depth: int = 0) -> Iterator[Any]:
-    if depth == len(shape):
-        if isinstance(data, list | tuple):
-            raise ValueError(f"too many dimensions: expected a number at depth {depth}, found a {type(data).__name__}")
-        yield data.item() if isinstance(data, Tensor) else data
-        return
-    if isinstance(data, Tensor):
-        data = list(data)
-    if not isinstance(data, list | tuple):
-        raise TypeError(f"expected a list of {shape[depth]} at dimension {depth}, found {type(data).__name__}")
-    if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    for part in data:
-        yield from _flat(part, shape, depth + 1)
+def _flat(data: Any, shape: list[int]) -> list[Any]:
+    """The numbers in nested lists of that shape, level by level."""
+    level = [data]
+    for depth, size in enumerate(shape):
+        parts: list[Any] = []
+        for part in level:
+            if isinstance(part, Tensor):
+                part = list(part)
+            if not isinstance(part, list | tuple):
+                raise TypeError(f"expected a list of {size} at dimension {depth}, found {type(part).__name__}")
+            if len(part) != size:
+                raise ValueError(f"expected sequence of length {size} at dim {depth} (got {len(part)})")
+            parts += part
+        level = parts
+    if set(map(type, level)) <= _NUMBERS:
+        return level
+    return [_plain(value, len(shape)) for value in level]
 
 
 def _dtype_of(values: list[Any]) -> DType:
-    kinds = {type(v) for v in values}
+    kinds = set(map(type, values))
     if not values:
         return dtype_named("float32")
     if kinds == {bool}:
         return dtype_named("bool")
     if kinds <= {bool, int}:
         return dtype_named("int64")
-    if kinds <= {bool, int, float}:
+    if kinds <= _NUMBERS:
         return dtype_named("float32")
-    wrong = next(v for v in values if type(v) not in (bool, int, float))
+    wrong = next(v for v in values if type(v) not in _NUMBERS)
     raise TypeError(f"cannot make a tensor of a {type(wrong).__name__}")
 
 
-def _plain(value: Any) -> Any:
-    """A NumPy scalar or the like as a Python number."""
-    if type(value) in (bool, int, float):
+def _plain(value: Any, depth: int) -> Any:
+    """A NumPy scalar, a tensor of one element or the like as a Python number."""
+    if isinstance(value, list | tuple):
+        raise ValueError(f"too many dimensions: expected a number at depth {depth}, found a {type(value).__name__}")
+    if type(value) in _NUMBERS:
         return value
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
@@ -104,6 +105,15 @@ def _cast(value: Any, dtype: DType) -> Any:
     if not low <= number < high:
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {number}")
     return number
+
+
+def _packed(values: list[Any], dtype: DType) -> bytes:
+    """The values in memory, as the dtype has them."""
+    code = _ARRAY_CODES[dtype.name]
+    try:
+        return array.array(code, map(bool, values) if dtype.kind == "b" else values).tobytes()
+    except (TypeError, OverflowError, ValueError):  # a float for an int, or a number that does not fit
+        return array.array(code, [_cast(v, dtype) for v in values]).tobytes()
 
 
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -126,9 +136,9 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         made = from_array_copy(data)
         return made if dtype is None else operator("to")(made, dtype)
     shape = _shape_of(data)
-    values = [_plain(v) for v in _flat(data, shape)]
+    values = _flat(data, shape)
     kind = dtype or _dtype_of(values)
     made = new(shape, kind)
     if values:
-        elements(made)[:] = [_cast(v, kind) for v in values]
+        ctypes.memmove(impl(made).data, _packed(values, kind), len(values) * kind.itemsize)
     return made

@@ -8,7 +8,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import call_pointer, check, fail, i64, kernel, likely, local, maximum, null, ptr, text, u8
+from jitlang.frontend.kernel import (
+    call_pointer,
+    cast,
+    check,
+    fail,
+    function_pointer,
+    i64,
+    kernel,
+    likely,
+    local,
+    maximum,
+    minimum,
+    null,
+    ptr,
+    struct,
+    text,
+    u8,
+)
+from jitlang.tensor.kernels.parallel import GRAIN, SPLIT, share
 from jitlang.tensor.kernels.tensors import checked_numel, finish, list_text, new_head, shape_text
 from jitlang.tensor.layout import MAX_OPERANDS, MAX_RANK, Iteration, TensorImpl
 from jitlang.tensor.promotion import item_bytes
@@ -156,33 +174,46 @@ def coalesce(it: ptr[Iteration]) -> None:
         it.rank = kept + 1
 
 
-@kernel(extern=True)
-def run(loop: ptr[u8], it: ptr[Iteration]) -> None:
-    """Runs an inner loop over the whole nest."""
-    coalesce(it)
+@struct
+class Nest:
+    """A loop nest to be shared among threads."""
+
+    loop: ptr[u8]
+    it: ptr[Iteration]
+    total: i64
+
+
+@kernel
+def walk(loop: ptr[u8], it: ptr[Iteration], first: i64, last: i64) -> None:
+    """Runs an inner loop over the elements from `first` to before `last` of a coalesced nest."""
     strides = local(i64, MAX_OPERANDS)
     data = local(ptr[u8], MAX_OPERANDS)
-    count = it.count
-    inner = 1
-    total = 1
-    for k in range(count):
-        data[k] = it.data[k]
-        strides[k] = 0
-    if it.rank > 0:
-        inner = it.sizes[0]
-        for k in range(count):
-            strides[k] = it.strides[k * MAX_RANK]
-    for d in range(it.rank):
-        total = total * it.sizes[d]
-    if total == 0:
-        return
     at = local(i64, MAX_RANK)
+    count = it.count
     for d in range(MAX_RANK):
         at[d] = 0
+    for k in range(count):
+        data[k] = it.data[k]
+        strides[k] = it.strides[k * MAX_RANK]
+    rest = first
+    if rest > 0:
+        for d in range(it.rank):
+            at[d] = rest % it.sizes[d]
+            rest = rest // it.sizes[d]
+            for k in range(count):
+                data[k] = data[k] + it.strides[k * MAX_RANK + d] * at[d]
+    left = last - first
     while True:
+        inner = minimum(it.sizes[0] - at[0], left)
         call_pointer(VOID, loop, inner, data, strides)
+        left -= inner
+        if left == 0:
+            break
+        for k in range(count):
+            data[k] = data[k] - strides[k] * at[0]
+        at[0] = 0
         d = 1
-        while d < it.rank:
+        while True:
             at[d] = at[d] + 1
             for k in range(count):
                 data[k] = data[k] + it.strides[k * MAX_RANK + d]
@@ -192,8 +223,64 @@ def run(loop: ptr[u8], it: ptr[Iteration]) -> None:
                 data[k] = data[k] - it.strides[k * MAX_RANK + d] * it.sizes[d]
             at[d] = 0
             d += 1
-        if d >= it.rank:
-            break
+
+
+@kernel
+def nest_chunk(argument: ptr[u8], chunk: i64) -> None:
+    """One chunk of a nest."""
+    nest = cast(ptr[Nest], argument)
+    walk(nest.loop, nest.it, chunk * GRAIN, minimum((chunk + 1) * GRAIN, nest.total))
+
+
+@kernel(inline="never")
+def share_nest(loop: ptr[u8], it: ptr[Iteration], total: i64) -> None:
+    """Runs an inner loop over a coalesced nest on several threads."""
+    nest = local(Nest, 1)
+    nest.loop = loop
+    nest.it = it
+    nest.total = total
+    share(function_pointer(nest_chunk, ptr[u8], i64), cast(ptr[u8], nest), -(-total // GRAIN))
+
+
+@kernel(extern=True)
+def run(loop: ptr[u8], it: ptr[Iteration]) -> None:
+    """Runs an inner loop over the whole nest."""
+    coalesce(it)
+    if it.rank == 0:
+        it.rank = 1
+        it.sizes[0] = 1
+        for k in range(it.count):
+            it.strides[k * MAX_RANK] = 0
+    total = 1
+    for d in range(it.rank):
+        total = total * it.sizes[d]
+    if total >= SPLIT:
+        share_nest(loop, it, total)
+    elif total > 0:
+        walk(loop, it, 0, total)
+
+
+@kernel(extern=True)
+def run_line(loop: ptr[u8], n: i64, count: i64, data: ptr[ptr[u8]], strides: ptr[i64]) -> None:
+    """Runs an inner loop over many elements that stand in one line."""
+    it = local(Iteration, 1)
+    it.count = count
+    it.rank = 1
+    it.sizes[0] = n
+    for k in range(count):
+        it.data[k] = data[k]
+        it.strides[k * MAX_RANK] = strides[k]
+    share_nest(loop, it, n)
+
+
+@kernel
+def line(loop: ptr[u8], n: i64, count: i64, data: ptr[ptr[u8]], strides: ptr[i64]) -> None:
+    """Runs an inner loop over elements that stand in one line."""
+    if likely(n < SPLIT):
+        if likely(n > 0):
+            call_pointer(VOID, loop, n, data, strides)
+    else:
+        run_line(loop, n, count, data, strides)
 
 
 @kernel(extern=True)

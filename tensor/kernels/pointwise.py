@@ -12,7 +12,6 @@ from typing import Any
 from jitlang.frontend.kernel import (
     array,
     b1,
-    call_pointer,
     cast,
     check,
     f64,
@@ -32,13 +31,13 @@ from jitlang.frontend.kernel import (
     u8,
 )
 from jitlang.tensor.kernels.elementary import USUAL
-from jitlang.tensor.kernels.iteration import broadcast_into, check_target, compute, compute_into, same_shape
+from jitlang.tensor.kernels.iteration import broadcast_into, check_target, compute, compute_into, line, same_shape
 from jitlang.tensor.kernels.scalars import convert, store_element
 from jitlang.tensor.kernels.tensors import empty_as, release, retain, text_slot
 from jitlang.tensor.layout import BOOL, CONTIGUOUS, FLOAT32, FLOAT64, INT32, INT64, MAX_OPERANDS, NUMBER, READ_ONLY, UNDEFINED, Iteration, LoopTable, TensorImpl
 from jitlang.tensor.loops import Loop, loop_of, pointwise
 from jitlang.tensor.promotion import category, combine, computing, item_bytes, produced, promote
-from jitlang.types import VOID, dtype_coded, machine_type
+from jitlang.types import dtype_coded, machine_type
 
 CHUNK = 256
 
@@ -294,8 +293,7 @@ def cast_tensor(t: ptr[TensorImpl], dtype: i64) -> ptr[TensorImpl]:
         data, strides = local(ptr[u8], 2), local(i64, 2)
         data[0], data[1] = result.data, t.data
         strides[0], strides[1] = item_bytes(dtype), item_bytes(t.dtype)
-        if t.numel > 0:
-            call_pointer(VOID, loop, t.numel, data, strides)
+        line(loop, t.numel, 2, data, strides)
         return result
     inputs = local(ptr[TensorImpl], 1)
     inputs[0] = t
@@ -432,8 +430,7 @@ def dense(loop: ptr[u8], result: ptr[TensorImpl], a: ptr[TensorImpl], b: ptr[Ten
     strides[0] = item_bytes(result.dtype)
     strides[1] = 0 if a.rank == 0 else item_bytes(a.dtype)
     strides[2] = 0 if b.rank == 0 else item_bytes(b.dtype)
-    if likely(result.numel > 0):
-        call_pointer(VOID, loop, result.numel, data, strides)
+    line(loop, result.numel, 3, data, strides)
 
 
 @kernel(extern=True)

@@ -36,6 +36,7 @@ from jitlang.frontend.kernel import (
     u8,
     unlikely,
 )
+from jitlang.tensor.kernels.parallel import leave_python, parallel
 from jitlang.tensor.layout import MAX_RANK
 from jitlang.tensor.loops import Loop, loop_of, static
 from jitlang.tensor.memory import allocate, release_block
@@ -105,7 +106,6 @@ tiles32 = extern("jl.tiles.f32", _tile_arguments)
 tiles64 = extern("jl.tiles.f64", _tile_arguments)
 turn32 = extern("jl.tiles.f32.turn", _turn_arguments)
 turn64 = extern("jl.tiles.f64.turn", _turn_arguments)
-parallel = extern("jl.host.parallel", [ptr[u8], ptr[u8], i64])
 
 
 @kernel
@@ -500,5 +500,7 @@ def swap_roles(p: ptr[Product]) -> None:
 def multiply(dtype: i64, p: ptr[Product]) -> None:
     """Does a product; raises where the dtype has none, or where there is no memory."""
     p.failed = 0
+    if p.m * p.n * p.k >= 3 * CHUNK_WORK // batch_count(p):
+        leave_python()
     call_pointer(VOID, loop_of(MULTIPLY.table, dtype), p)
     check(p.failed == 0, "MemoryError", "out of memory: cannot allocate the blocks of a matrix product")

@@ -4,7 +4,8 @@ The elements that make up one result are taken in row-major order, in chunks of 
 i mod `LANES`; the lanes are then combined pairwise, and the chunks are combined pairwise in turn (a binary counter). So the bits
 of a result depend on the values and their order only: not on strides, vector width, or threads.
 
-A loop is ``loop(n, x, step, m, gap, out, out_gap)``: m results from n elements each; strides are in bytes.
+A loop is ``loop(n, x, step, m, gap, out, out_gap)``: m results from n elements each; strides are in bytes. With the gap `COMBINE`, `x` are m values `step` bytes
+apart: those of n pieces of equal size, a power of two chunks, and where m > n that of the shorter piece behind them; the result is that of all their elements.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Any
 from jitlang.frontend.kernel import b1, call_pointer, cast, fail, i64, kernel, local, memcpy, minimum, ptr, sizeof, typeof, u8, unrolled
 from jitlang.tensor.kernels.arithmetic import absolute
 from jitlang.tensor.kernels.iteration import coalesce, order_dimensions
+from jitlang.tensor.kernels.parallel import SPLIT
 from jitlang.tensor.kernels.pointwise import copy_into
+from jitlang.tensor.kernels.reduction_threads import CHUNK, COMBINE, WIDTH, share_reduction
 from jitlang.tensor.kernels.scalars import convert
 from jitlang.tensor.kernels.tensors import empty, finish, new_view, release
 from jitlang.tensor.kernels.views import contiguous
@@ -25,8 +28,6 @@ from jitlang.types import VOID
 
 Tensor = ptr[TensorImpl]
 LANES = 32
-CHUNK = 4096
-WIDTH = 64  # results that are computed side by side when they are neighbours in memory
 LEVELS = 40
 
 LOOP_ARGUMENTS = (i64, ptr[u8], i64, i64, i64, ptr[u8], i64)
@@ -38,6 +39,9 @@ LOOP_ARGUMENTS = (i64, ptr[u8], i64, i64, i64, ptr[u8], i64)
 @kernel
 def reduce_loop(op: Any, prepare: Any, initial: Any, T: Any, S: Any, n: i64, x: ptr[u8], step: i64, m: i64, gap: i64, out: ptr[u8], out_gap: i64) -> None:
     """Reduces with `op` from `initial`, each element passed through `prepare`; T is the elements' type, S the results'."""
+    if gap == COMBINE:
+        combine(op, initial, S, n, x, step, m > n, out)
+        return
     if gap == sizeof(T) and step != sizeof(T) and m > 1:
         done = 0
         while done < m:
@@ -71,19 +75,34 @@ def row(op: Any, prepare: Any, initial: Any, T: Any, S: Any, n: i64, x: ptr[u8],
         parts[level] = value
         count += 1
         done += size
-    return remaining(op, initial, S, parts, count)
+    return remaining(op, S, parts, count, S(initial), False)
 
 
 @kernel
-def remaining(op: Any, initial: Any, S: Any, parts: Any, count: i64) -> Any:
-    """Combines what a binary counter of chunks holds, later chunks first."""
-    result = S(initial)
-    some = False
+def remaining(op: Any, S: Any, parts: Any, count: i64, result: Any, some: Any) -> Any:
+    """Combines what a binary counter of chunks holds, later chunks first, behind which stands `result` if there is `some`."""
     for level in range(LEVELS):
         if (count >> level) & 1 == 1:
             result = op(parts[level], result) if some else parts[level]
             some = True
     return result
+
+
+@kernel
+def combine(op: Any, initial: Any, S: Any, n: i64, x: ptr[u8], step: i64, more: b1, out: ptr[u8]) -> None:
+    """The result from the values of n pieces and, if there is `more`, of a shorter one."""
+    parts = local(S, LEVELS)
+    for count in range(n):
+        value = cast(ptr[S], x + count * step)[0]
+        level = 0
+        while (count >> level) & 1 == 1:
+            value = op(parts[level], value)
+            level += 1
+        parts[level] = value
+    last = S(initial)
+    if more:
+        last = cast(ptr[S], x + n * step)[0]
+    cast(ptr[S], out)[0] = remaining(op, S, parts, n, last, more)
 
 
 @kernel
@@ -295,7 +314,10 @@ def reduce_into(loop: ptr[u8], self: Tensor, mask: i64, result: Tensor) -> None:
         gap = gap * t.sizes[d]
     order_both(it)
     coalesce(it)
-    walk(loop, it, n, step)
+    if self.numel < SPLIT:
+        walk(loop, it, n, step)
+    else:
+        share_reduction(loop, it, n, step, item, item_bytes(result.dtype))
     release(t)
 
 

@@ -185,7 +185,8 @@ class ClassType(Type):
     """A script class or module: nominal, one object per class and attribute types.
 
     `attributes` maps names to types in order; the frontend fills it while it compiles ``__init__`` and freezes it
-    then. `python` is the Python class (None for one that came from an archive).
+    then. `python` is the Python class (None for one that came from an archive). `revision` counts the changes of `attributes` after programs may have
+    been made: those made before no longer fit.
     """
 
     name: str
@@ -194,6 +195,7 @@ class ClassType(Type):
     is_module: bool = False
     is_enum: bool = False
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    revision: int = 0
 
     def __str__(self) -> str:
         return self.name

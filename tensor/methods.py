@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import MethodType
 from typing import Any, cast
 
+from jitlang.frontend.python_kinds import base_type
 from jitlang.tensor.callables import has_variant, on_change, operator
 from jitlang.types import DType, dtype_named
 
@@ -36,7 +37,7 @@ def _is_all(args: tuple[Any, ...], keywords: dict[str, Any] | None) -> bool:
 
 
 def _is_operand(value: Any) -> bool:
-    return isinstance(value, (*_NUMBERS, TensorMethods)) or hasattr(value, "__index__")
+    return isinstance(value, (*_NUMBERS, TensorMethods)) or base_type(type(value)) in _NUMBERS or hasattr(value, "__index__")
 
 
 def _binary(name: str, swapped: bool = False) -> Any:

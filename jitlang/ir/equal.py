@@ -11,6 +11,7 @@ import struct
 from typing import Any
 
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
+from jitlang.ir.printer import written_values
 from jitlang.source import SourceRange
 from jitlang.types import ClassType, StructType, Type
 
@@ -72,7 +73,7 @@ def _class_key(kind: Any) -> Any:
     if isinstance(kind, StructType):
         return (kind.name, [(n, str(t)) for n, t in kind.fields.items()])
     if isinstance(kind, ClassType):
-        return (kind.name, kind.is_module, kind.is_enum, [(n, str(t)) for n, t in kind.attributes.items()], literal_key(dict(kind.values)))
+        return (kind.name, kind.is_module, kind.is_enum, [(n, str(t)) for n, t in kind.attributes.items()], literal_key(dict(written_values(kind))))
     if isinstance(kind, type) and issubclass(kind, BaseException):
         return ("exception", [c.__name__ for c in kind.__mro__])
     return None

@@ -35,7 +35,7 @@ when the text is read. Attribute values are numbers, strings, True, False, None,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from jitlang.errors import IRError
@@ -162,10 +162,15 @@ def _declarations(program: Program, hook: Hook | None) -> list[str]:
             head = f"struct {kind.name}"
         else:
             members = [f"  {_member(name)}: {inner}" for name, inner in kind.attributes.items()]
-            members += [f"  {_member(name)} = {write_literal(value, hook)}" for name, value in kind.values.items()]
+            members += [f"  {_member(name)} = {write_literal(value, hook)}" for name, value in written_values(kind).items()]
             head = f"class {kind.name}{' module' * kind.is_module}{' enum' * kind.is_enum}"
         lines += [head + ":" * bool(members), *members]
     return lines
+
+
+def written_values(kind: ClassType) -> Mapping[str, Any]:
+    """The members of an enumeration. What a module holds beside its attributes (functions, say) is known to the frontend only."""
+    return kind.values if kind.is_enum else {}
 
 
 def _member(name: str) -> str:

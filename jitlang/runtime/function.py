@@ -24,6 +24,7 @@ from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.runtime import background
 from jitlang.runtime.arguments import is_exact, know_numpy
 from jitlang.runtime.units import CLEAN_CELL, DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
+from jitlang.types import ClassType
 
 Key = Hashable  # argument types, and whatever else a callee tells specialisations apart by
 CALLS_BEFORE_NATIVE = 2  # calls in the VM after which a specialisation is compiled
@@ -43,6 +44,20 @@ class Specialisation:
     interpreted: Callable[..., Any] | None = None
     native: Callable[..., Any] | None = None
     queued: bool = False
+
+    def __post_init__(self) -> None:
+        self.revisions = Revisions(self.program)
+
+
+class Revisions:
+    """Whether a program still fits its classes: a later program may have given an attribute a wider type."""
+
+    def __init__(self, program: Program) -> None:
+        self.known = [(kind, kind.revision) for kind in program.classes.values() if isinstance(kind, ClassType)]
+
+    def hold(self) -> bool:
+        """Whether no class has changed."""
+        return all(kind.revision == revision for kind, revision in self.known)
 
 
 class Callee:
@@ -71,12 +86,12 @@ class _Methods:
     lock: threading.RLock
 
     def specialise(self, key: Key) -> Specialisation:
-        """The specialisation for this key, made if there is none."""
+        """The specialisation for this key, made if there is none that fits the classes as they are now."""
         found = self.specialisations.get(key)
-        if found is None:
+        if found is None or not found.revisions.hold():
             with self.lock:
                 found = self.specialisations.get(key)
-                if found is None:
+                if found is None or not found.revisions.hold():
                     began = time.perf_counter()
                     program = self.callee.program(key)
                     found = Specialisation(key, program, frontend_seconds=time.perf_counter() - began)

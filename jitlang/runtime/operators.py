@@ -13,6 +13,7 @@ from typing import Any, cast
 from jitlang.errors import CompileError, ScriptTypeError
 from jitlang.frontend.annotations import general, type_of_value
 from jitlang.frontend.emitter import Result, Static
+from jitlang.frontend.python_kinds import base_type, plain
 from jitlang.frontend.script.emitter import ScriptEmitter
 from jitlang.frontend.script.unit import Unit
 from jitlang.ir.graph import Graph, Program, Value, recompute_uses
@@ -89,8 +90,12 @@ def _plain(value: Any) -> Any:
     for kind in _BASES:
         if isinstance(value, kind):
             return kind(value)
-    if not isinstance(value, Tensor) and hasattr(value, "__index__"):
-        return value.__index__()
+    if not isinstance(value, Tensor):
+        base = base_type(type(value))
+        if base in (bool, int, float):
+            return plain(value, base)
+        if hasattr(value, "__index__"):
+            return value.__index__()
     return value
 
 

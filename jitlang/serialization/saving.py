@@ -15,6 +15,7 @@ from jitlang.frontend.script.class_types import instance_type
 from jitlang.frontend.script.functions import FunctionInfo
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
+from jitlang.runtime.function import Revisions
 from jitlang.runtime.module import ScriptModule
 from jitlang.runtime.script import script
 from jitlang.schema import MISSING
@@ -63,6 +64,9 @@ class _Overload:
     program: Program
     bound: bool
 
+    def __post_init__(self) -> None:
+        self.revisions = Revisions(self.program)
+
     @property
     def key(self) -> str:
         """What tells it apart from the others."""
@@ -80,7 +84,10 @@ def _archive_of(scripted: Any) -> Archive:
         return _joined(_overloads(scripted.callee.info.name, scripted, None))[0]
     kind = instance_type(scripted.module)
     assert kind is not None
-    archive, stored = _joined([o for name, function in scripted.entry_points.items() for o in _overloads(name, function, kind)])
+    overloads: list[_Overload] = []
+    while not overloads or not all(o.revisions.hold() for o in overloads):  # one may have widened an attribute that others use
+        overloads = [o for name, function in scripted.entry_points.items() for o in _overloads(name, function, kind)]
+    archive, stored = _joined(overloads)
     archive.state, archive.tensors = encode_state(scripted.module, stored.class_type(kind))
     return archive
 
@@ -106,9 +113,9 @@ def _overloads(name: str, function: Any, bound: ClassType | None) -> list[_Overl
         except CompileError as error:
             failure = error  # what needs a tensor's dtype or rank can be compiled for the calls there were
     if not found:
-        for key, spec in list(function.specialisations.items()):
+        for key in list(function.specialisations):
             if all(isinstance(kind, Type) for kind in key) and (bound is None or key[0] is bound):
-                found[key[skip:]] = spec.program
+                found[key[skip:]] = function.specialise(key).program
     if not found:
         if failure is not None:
             raise failure

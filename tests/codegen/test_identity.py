@@ -202,6 +202,7 @@ class Layer(nn.Module):
         self.weight = nn.Parameter(jl.ones(2))
         self.register_buffer("seen", jl.zeros(2))
         self.last = jl.zeros(2)
+        self.seen: jl.Tensor
 
     def forward(self, x: jl.Tensor) -> Tuple[jl.Tensor, jl.Tensor, jl.Tensor]:
         old = self.seen

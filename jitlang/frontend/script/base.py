@@ -18,6 +18,7 @@ from jitlang.frontend.annotations import general, is_named_tuple, join_container
 from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.liveness import stores
 from jitlang.frontend.loops import LoopEmitter
+from jitlang.frontend.python_kinds import base_type, plain
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo
 from jitlang.frontend.script.match import Match, constant_of, match
 from jitlang.ir.graph import Block, Graph, Node, Value
@@ -309,8 +310,11 @@ class ScriptBase(LoopEmitter):
             return self.tuple_of([self.value(p, what) for p in value.items])
         if isinstance(value, enum.Enum) and not isinstance(value, int | str):
             self.type_error(f"{what} is the enum member {value}, which is known at compile time only", hint="compare it, or use its .value")
-        if isinstance(value, bool | int | float | str) or value is None:
-            return self.constant(getattr(value, "value", value))
+        if value is None:
+            return self.constant(None)
+        for base in (bool, int, float, str):
+            if isinstance(value, base):
+                return self.constant(plain(value, base))
         if isinstance(value, DType):
             return self.constant(value, DTYPE)
         if type(value).__name__ == "device" and hasattr(value, "type"):
@@ -324,6 +328,9 @@ class ScriptBase(LoopEmitter):
             return made
         if isinstance(value, list | dict) or isinstance(type_of_value(value), TensorType):
             return self.container_constant(value, what)
+        number = base_type(type(value))
+        if number in (bool, int, float):  # NumPy's
+            return self.constant(plain(value, number))
         self.type_error(f"{what} is {show_static(value)}, which has no value at run time", hint="call it, or pass a value")
 
     def tensor_constant(self, value: Any, what: str) -> Value:

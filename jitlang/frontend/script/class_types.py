@@ -211,6 +211,7 @@ def widen_attribute(type: ClassType, name: str, given: Type) -> bool:
         return False
     if wider != held:
         type.attributes[name] = wider
+        type.revision += 1
         raise Restart
     return True
 

@@ -1,0 +1,114 @@
+"""Attributes whose types change while programs exist: what was compiled before is compiled anew."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import jitlang as jl
+from jitlang import nn
+
+TIERS = ("vm", "native", "auto")
+
+
+class Memory(nn.Module):
+    """A module that begins with None and gets a value later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = None
+
+    def forward(self, x: int) -> int:
+        if self.kept is not None:
+            return x + self.kept
+        return x
+
+    @jl.export
+    def keep(self, x: int) -> None:
+        self.kept = x  # type: ignore[assignment]
+
+    @jl.export
+    def forget(self) -> None:
+        self.kept = None
+
+
+class Cell:
+    """The same as an object."""
+
+    def __init__(self, n: int) -> None:
+        self.value = None
+        self.n = n
+
+
+class Tally:
+    """Whose attribute has the type of what it begins with."""
+
+    def __init__(self, start):
+        self.n = start
+
+    def add(self, by):
+        self.n = self.n + by
+        return self.n
+
+
+def use_memory(m: Any) -> list[Any]:
+    found = [m(3)]
+    m.keep(10)
+    found += [m(3), m.kept]
+    m.forget()
+    found += [m(4), m.kept]
+    m.kept = 5
+    return [*found, m(3)]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_module_whose_attribute_gets_a_wider_type(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_TIER", tier)
+    wanted = use_memory(Memory())
+    assert use_memory(jl.script(Memory())) == wanted
+    for before in (0, 1):  # saved before the attribute was widened in this process, and after
+        scripted = jl.script(Memory())
+        if before:
+            use_memory(scripted)
+            scripted.forget()
+        stream = io.BytesIO()
+        jl.save(scripted, stream)
+        stream.seek(0)
+        assert use_memory(jl.load(stream)) == wanted
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_an_object_whose_attribute_gets_a_wider_type(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_TIER", tier)
+
+    def read(c: Cell) -> int:
+        v = c.value
+        if v is not None:
+            return v
+        return -1
+
+    def write(c: Cell, v: int) -> int:
+        c.value = v  # type: ignore[assignment]
+        return v
+
+    def run(wrap: Callable[[Any], Any]) -> list[Any]:
+        cell, reader, writer = Cell(1), wrap(read), wrap(write)
+        found = [reader(cell), writer(cell, 5), reader(cell), reader(cell), cell.value]
+        cell.value = None
+        return [*found, reader(cell), reader(Cell(2))]
+
+    assert run(jl.script) == run(lambda f: f)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_class_without_annotations_has_a_form_for_each_type(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_TIER", tier)
+
+    def both(n: int) -> Any:
+        whole, real, text = Tally(n), Tally(0.5), Tally("a")
+        return whole.add(1), real.add(0.25), text.add("b"), whole.n, real.n, text.n
+
+    assert jl.script(both)(2) == both(2)

@@ -294,10 +294,10 @@ class _Compiler(Assembler):
         self.emit("RETURN", self.read(node.inputs[0]) if node.inputs else self.constant(None))
 
     def raise_(self, node: Node) -> None:
-        self.emit("RAISE", exception_class(node.attributes["cls"], self.program), self.read(node.inputs[0]))
+        self.emit("RAISE", exception_class(node.attributes["cls"], self.program), self.reads(node.inputs))
 
     def unreachable(self, _: Node) -> None:
-        self.emit("RAISE", SystemError, self.constant("control reached a place that it cannot reach"))
+        self.emit("RAISE", SystemError, (self.constant("control reached a place that it cannot reach"),))
 
 
 def _short_circuit(node: Node) -> bool | None:

@@ -188,7 +188,7 @@ OPCODES: tuple[Opcode, ...] = (
     Opcode("CALL", "d g S", _CALL, "calls a function of the program, as native code where there is some; RecursionError", 20, counting="CALL_COUNTING"),
     Opcode("CALL_COUNTING", "d g S", "B.count -= 1\nif B.count < 0: B.offer()\n" + _CALL, "CALL that counts", 20),
     Opcode("RETURN", "s", _RETURN, "leaves the function", 28, ends=True),
-    Opcode("RAISE", "k s", "raise A(R[B])", "raises an exception of class A with a message", 2, ends=True),
+    Opcode("RAISE", "k S", "raise A(*B(R))", "raises an exception of class A with arguments", 2, ends=True),
 )
 
 BY_NAME: dict[str, Opcode] = {row.name: row for row in OPCODES}

@@ -52,6 +52,7 @@ class Target:
     names: list[str]
     types: list[Type]
     maybe: list[bool]
+    reached: bool = False
 
 
 @dataclasses.dataclass(eq=False)

@@ -83,6 +83,7 @@ class LoopEmitter(Emitter):
     def jump(self, kind: str, target: Target) -> None:
         """Ends the block with a terminator that carries the target's names as they are now."""
         values = self.carried_values(target)
+        target.reached = target.reached or kind == "prim::exit"
         if kind == "prim::yield":
             self.emit(kind, values)
         else:
@@ -205,6 +206,9 @@ class LoopEmitter(Emitter):
         self.block.append(node)
         self.env = dict(before)  # what the body has found out about other names holds only if it has run
         self._bind_carried(target, node.add_output)
+        if kind == "prim::While" and not on_break.reached:
+            self.emit("prim::unreachable")  # `while True` without a break is left by return and raise only
+            return
         if region is not None:
             self.body(orelse)
             if not self.block.terminated:

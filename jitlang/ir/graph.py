@@ -19,7 +19,7 @@ Structured control flow with explicit exits, so that ``break``, ``continue`` and
 | ``prim::exit(values…)``, `target` = an enclosing For, While or Region | leaves it; `values` become its outputs |
 | ``prim::next(values…)``, `target` = an enclosing For or While | begins its next iteration with `values` carried |
 | ``prim::return(value)`` | leaves the function |
-| ``prim::raise(message)``, attribute ``cls`` | raises; `message` is a str |
+| ``prim::raise(args…)``, attribute ``cls`` | raises ``cls(*args)``; the arguments are int, float, bool or str |
 | ``ll::raise(args…)``, attributes ``cls``, ``format`` | raises, in kernels |
 | ``prim::unreachable()`` | control never gets here (both branches of the If before it have left) |
 

@@ -44,6 +44,9 @@ class BrokenInvariant(Exception):
         self.message = message
 
 
+MAX_RAISED = 6  # arguments of an exception: an error record of native code has as many places
+
+
 def fit(invariant: int, what: str, found: Sequence[Value], wanted: Sequence[Value] | Sequence[Type]) -> None:
     """Checks that values can go where others, or values of some types, are expected. Raises BrokenInvariant."""
     types = [w.type if isinstance(w, Value) else w for w in wanted]
@@ -109,7 +112,11 @@ def _next(node: Node) -> None:
 
 
 def _raise(node: Node, program: Program | None) -> None:
-    fit(8, "raise", node.inputs, [STR])
+    if len(node.inputs) > MAX_RAISED:
+        raise BrokenInvariant(8, f"raise has {len(node.inputs)} arguments, more than {MAX_RAISED}")
+    for value in node.inputs:
+        if value.type not in (INT, FLOAT, BOOL, STR):
+            raise BrokenInvariant(8, f"raise: an argument is {value.type}")
     name = node.attributes.get("cls")
     if not isinstance(name, str):
         raise BrokenInvariant(8, "raise has no attribute cls")

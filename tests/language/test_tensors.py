@@ -341,3 +341,45 @@ def test_lists_of_modules_are_unrolled() -> None:
     program = compile_method(type_of_value(stack), "forward", [type_of_value(X)])
     verify_program(program)
     assert same(VM(program).function()(stack, X), eager(X))
+
+
+def items_of_a_list(xs: list[Tensor]):
+    return [x.sum().item() for x in xs], max(xs[0].max().item(), 2.5)
+
+
+def item_of(x: Tensor):
+    return x.item()
+
+
+def shape_text(x: Tensor):
+    sizes = x.shape
+    return f"{x.shape} {sizes!r}", str(x.size()), "%s" % (str(x[0].shape),)
+
+
+def mixed_data(v: float):
+    return jl.tensor([[v, 1], [2, 3]]), jl.tensor([[1, 2], [3, v]]), [[[1], [v]], [[2]]][1]
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [(items_of_a_list, ([V, X],)), (item_of, (X,)), (item_of, (V[:1],)), (item_of, (V[:0],)), (item_of, (N[0, 0],)), (shape_text, (X,)), (mixed_data, (0.5,))],
+)
+def test_numbers_shapes_and_data(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    if function is mixed_data:  # a display of ints and floats holds floats
+        assert same(list(map(_as_floats, [check_value(function, *args)])), list(map(_as_floats, [function(*args)])))
+        return
+    check(function, *args, messages=True)
+
+
+def check_value(function: Callable[..., Any], *args: Any) -> Any:
+    """What the virtual machine gives."""
+    return VM(program_for(function, args)).function()(*args)
+
+
+def _as_floats(value: Any) -> Any:
+    return type(value)(map(_as_floats, value)) if isinstance(value, list | tuple) else float(value) if isinstance(value, int) else value
+
+
+def test_item_of_a_tensor_of_a_list_is_a_float() -> None:
+    with pytest.raises(TypeError, match="write int"):
+        VM(program_for(items_of_a_list, ([N],))).function()([N])

@@ -23,8 +23,7 @@ def message_of(function: Callable[..., Any], *arguments: Any) -> str:
     try:
         function(*arguments)
     except (ArithmeticError, ValueError) as error:
-        text = error.args[-1]
-        return str(text).replace("{", "{{").replace("}", "}}")
+        return str(error).replace("{", "{{").replace("}", "}}")
     raise AssertionError(f"{function} does not raise")
 
 

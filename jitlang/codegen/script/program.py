@@ -13,6 +13,7 @@ from jitlang.codegen.records import field, record_error
 from jitlang.codegen.script import containers, dicts, host_calls, objects, scalars, strings, tensors  # noqa: F401  enter the native meanings of rows
 from jitlang.codegen.script.managed import MANAGED
 from jitlang.ir.graph import Graph, Node, Program
+from jitlang.native.layouts import MAX_ARGUMENTS
 from jitlang.types import NONE
 
 RECURSION = "maximum recursion depth exceeded"
@@ -84,15 +85,14 @@ def _lower_call(b: FunctionBuilder, node: Node) -> None:
 
 @lowering("prim::raise")
 def _lower_raise(b: FunctionBuilder, node: Node) -> None:
-    message = node.inputs[0] if node.inputs else None
-    if message is not None and message.is_constant and isinstance(message.constant, str):
-        text = message.constant.replace("{", "{{").replace("}", "}}")
-        record_error(b, node.attributes["cls"], text)
-    elif message is not None:
-        operand = b.operand(message)
-        b.managed.retain(b, message.type, operand)
-        record_error(b, node.attributes["cls"], None, message=operand)
+    message = node.inputs[0] if len(node.inputs) == 1 else None
+    if message is not None and message.is_constant and isinstance(message.constant, str) and message.constant:
+        record_error(b, node.attributes["cls"], message.constant.replace("{", "{{").replace("}", "}}"))
     else:
-        record_error(b, node.attributes["cls"], None)
+        arguments = [(v.type, b.operand(v)) for v in node.inputs]
+        assert len(arguments) <= MAX_ARGUMENTS
+        for argument in arguments:
+            b.managed.retain(b, *argument)
+        record_error(b, node.attributes["cls"], None, arguments)
     b.do(f"br label %{b.failure(node)}")
     b.current.closed = True

@@ -180,10 +180,9 @@ class ScriptBase(LoopEmitter):
         if self.block.terminated:
             raise Left
 
-    def raise_error(self, cls: str, message: str | Value) -> None:
+    def raise_error(self, cls: str, *args: str | Value) -> None:
         """Ends the block by raising a Python exception."""
-        text = message if isinstance(message, Value) else self.constant(message)
-        self.emit("prim::raise", (text,), cls=cls)
+        self.emit("prim::raise", [a if isinstance(a, Value) else self.constant(a) for a in args], cls=cls)
 
     # ---- operators --------------------------------------------------------------------------------------------------
 
@@ -379,7 +378,8 @@ class ScriptBase(LoopEmitter):
         """The one type of the elements of a container; Never of none."""
         found: Type = NEVER
         for type in types:
-            wider = join_containers(found, general(type, True))
+            kind = general(type, True)
+            wider = join_containers(found, kind) or _joined_displays(found, kind)
             if wider is None:
                 self.type_error(f"{what} are {found} and {type}", hint="a script's container holds values of one type; use a tuple")
             found = wider
@@ -476,6 +476,14 @@ class ScriptBase(LoopEmitter):
             self.fail(ForwardNameError, f"name '{name}' is not defined yet", hint="it is bound further down")
         near = difflib.get_close_matches(name, [n for n in self.env if not n.startswith("$")], 1)
         self.fail(ScriptNameError, f"name '{name}' is not defined", hint=f"did you mean '{near[0]}'?" if near else "")
+
+
+def _joined_displays(a: Type, b: Type) -> Type | None:
+    """The type of displays of displays, of which some hold ints and others floats: `[[1, 2], [0.5, 1]]`; None for any others."""
+    if not (isinstance(a, ListType) and isinstance(b, ListType)):
+        return None
+    inner = join_containers(a.element, b.element) or _joined_displays(a.element, b.element)
+    return None if inner is None else ListType(inner)
 
 
 class OverflowConstantError(ScriptTypeError, OverflowError):

@@ -203,6 +203,9 @@ class Builtins(Sequences):
         """``divmod(…)``."""
         self.arity("divmod", positional, keywords, 2, 2)
         a, b = (self.value(p, "the argument") for p in positional)
+        if FLOAT in (a.type, b.type) and b.type in (INT, FLOAT, BOOL):
+            b = self.convert(b, FLOAT, "the divisor")
+            self.when(self.op("py::eq", b, self.constant(0.0)), lambda: self.raise_error("ZeroDivisionError", _FLOAT_DIVMOD))
         return self.tuple_of([self.value(self.binary(s, a, b), "the result") for s in ("//", "%")])
 
     def math_call(self, name: str, positional: Arguments, keywords: Keywords) -> Result:
@@ -394,6 +397,18 @@ class Builtins(Sequences):
     def iterable_name(self, node: ast.expr) -> str:
         """For messages."""
         return describe(node)
+
+
+def _message(call: Callable[[], Any]) -> str:
+    """The message of the exception that the running CPython raises."""
+    try:
+        call()
+    except ArithmeticError as error:
+        return str(error)
+    raise AssertionError
+
+
+_FLOAT_DIVMOD = _message(lambda: divmod(1.0, 0.0))
 
 
 def python_class(type_: Type) -> Any:

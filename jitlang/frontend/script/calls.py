@@ -21,10 +21,10 @@ from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, describe, show_static
 from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName
 from jitlang.frontend.script.comprehensions import GeneratorValue
-from jitlang.frontend.script.conditions import Choice
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.items import Columns, LazyIterable
 from jitlang.frontend.script.nested import Lifted, LiftedInfo, LocalFunction, Nested, returns_function
+from jitlang.frontend.script.operators import Choice
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
+import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -53,6 +54,11 @@ def install_inference(infer: Callable[[ClassType, Sequence[Any] | None], None]) 
 def is_open(type: ClassType) -> bool:
     """Whether the attributes of a class are still being found."""
     return type in _OPEN
+
+
+def compares(type: Type) -> bool:
+    """Whether values of `type` are, or hold, objects whose class says itself when they are equal."""
+    return any(isinstance(t, ClassType) and isinstance(inspect.getattr_static(t.python, "__eq__", None), types.FunctionType) for t in type.walk())
 
 
 def is_module(value: Any) -> bool:

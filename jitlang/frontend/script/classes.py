@@ -27,6 +27,7 @@ from jitlang.frontend.script.class_types import (
     widen_attribute,
 )
 from jitlang.frontend.script.functions import FunctionInfo, function_info
+from jitlang.frontend.script.operators import Choice
 from jitlang.frontend.script.tensors import BoundTensorMethod, Tensors
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
@@ -147,6 +148,8 @@ class Classes(Tensors):
             self.fail(ScriptAttributeError, f"a method has no attribute '{name}'")
         if isinstance(held, SuperValue):
             return Static(BoundSuper(held, name))
+        if isinstance(held, Choice):
+            return self.choose(held.condition, lambda: self.attribute(held.then, name), lambda: self.attribute(held.other, name))
         if isinstance(held, types.ModuleType):
             kind = self.operator_of_module(held, name)
             if kind is not None:

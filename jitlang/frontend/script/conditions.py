@@ -10,9 +10,9 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Callee, walrus_names
+from jitlang.frontend.script.base import walrus_names
 from jitlang.frontend.script.narrowing import PREFIX
-from jitlang.frontend.script.operators import Operators
+from jitlang.frontend.script.operators import Choice, Operators
 from jitlang.ir.graph import Value
 from jitlang.types import NONE, OptionalType, Type
 
@@ -33,15 +33,6 @@ class Condition:
     truth: Value | Static
     when_true: list[Fact] = dataclasses.field(default_factory=list)
     when_false: list[Fact] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Choice(Callee):
-    """One of two callables, by a condition: ``f if test else g``."""
-
-    condition: Value
-    then: Result
-    other: Result
 
 
 class Conditions(Operators):

@@ -104,7 +104,8 @@ class Conversions(ScriptBase):
         """The same for what a node computes: its sources are settled first."""
         if node.kind in ("prim::List", "prim::Dict"):
             inner = type.children()
-            return all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(node.inputs))
+            stored = [*node.inputs, *_stored(value)]
+            return all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(stored))
         if isinstance(type, OptionalType) and node.kind in ("prim::Some", "prim::Constant"):
             return all(v.type == type.element or self.settle(v, type.element) for v in node.inputs)
         if node.kind in ("py::getitem", "py::setdefault", "py::pop"):
@@ -174,6 +175,17 @@ class Conversions(ScriptBase):
                     self.type_error(f"'{name}' is int before the loop and becomes float in it", hint=f"write float(…) where '{name}' is first assigned")
                 self.env[name] = self.constant(float(entry.constant))
         return super().carried_values(target)
+
+
+# Operators that store a value in their first argument: the numbers of the inputs that become keys and values, or elements.
+_STORES = {"py::append": (1,), "py::insert": (2,), "py::setitem": (1, 2), "py::setdefault": (1, 2)}
+
+
+def _stored(container: Value) -> list[Value]:
+    """The values that operators put into a list or dict whose element type was not known then: keys and values by turns, or elements."""
+    stores = [u.node for u in container.uses if u.index == 0 and u.node.kind in _STORES]
+    whole = isinstance(container.type, DictType)
+    return [n.inputs[at] for n in stores for at in (_STORES[n.kind] if whole else _STORES[n.kind][-1:])]
 
 
 def settles(given: Type, type: Type) -> bool:

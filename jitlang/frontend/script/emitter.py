@@ -7,6 +7,8 @@ means stands in the part of its topic.
 from __future__ import annotations
 
 import ast
+import inspect
+import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -16,11 +18,15 @@ from jitlang.frontend.emitter import Left, Maybe, Result, Static
 from jitlang.frontend.script.base import Parts, absent, describe
 from jitlang.frontend.script.calls import Calls
 from jitlang.frontend.script.comprehensions import GeneratorValue
+from jitlang.frontend.script.items import IteratorValue, LazyIterable
 from jitlang.frontend.script.operators import BINARY
 from jitlang.ir.graph import Value
+from jitlang.ir.kind_rules import MAX_RAISED
 from jitlang.registry import overloads
 from jitlang.schema import MISSING
 from jitlang.types import (
+    BOOL,
+    FLOAT,
     INT,
     NEVER,
     NONE,
@@ -174,8 +180,6 @@ class ScriptEmitter(Calls):
         """A Python object as a run-time value."""
         if isinstance(entry.value, GeneratorValue):
             return self.list_comprehension(entry.value.node)
-        from jitlang.frontend.script.items import LazyIterable
-
         if isinstance(entry.value, LazyIterable):
             return self.collect(entry.value.iterable)
         return super().materialise(entry, what)
@@ -205,6 +209,13 @@ class ScriptEmitter(Calls):
         ast.NamedExpr: walrus_expression,
         ast.Lambda: lambda_expression,
     }
+
+    def bind(self, name: str, value: Result) -> None:
+        """As below; an iterator, which would have to remember how far it has come, has no name."""
+        if isinstance(value, Static) and isinstance(value.value, IteratorValue | GeneratorValue):
+            what = "an iterator" if isinstance(value.value, IteratorValue) else "a generator expression"
+            self.type_error(f"{what} cannot be kept in a script", hint=f"{name} = list(…), or loop over it where it stands")
+        super().bind(name, value)
 
     # ---- assignment -------------------------------------------------------------------------------------------------
 
@@ -425,8 +436,8 @@ class ScriptEmitter(Calls):
 
         def fails() -> None:
             self.assume(cond.when_false)
-            message = self.text(self.expr(statement.msg), "str") if statement.msg is not None else self.constant("")
-            self.raise_error("AssertionError", message)
+            message = [self.expr(statement.msg)] if statement.msg is not None else []
+            self.raise_error("AssertionError", *self.exception_arguments(message, False))
 
         if isinstance(cond.truth, Static):
             if not cond.truth.value:
@@ -449,20 +460,29 @@ class ScriptEmitter(Calls):
             self.fail(ScriptSyntaxError, "raise without an exception is possible in an except clause only")
         node = statement.exc
         args: list[Result] = []
+        keywords: dict[str, Result] = {}
         if isinstance(node, ast.Call):
             args, keywords = self.arguments(node)
-            if keywords:
-                self.type_error("an exception takes no keyword arguments in a script")
             node = node.func
         held = self.expr(node)
         cls = held.value if isinstance(held, Static) else None
         if not (isinstance(cls, type) and issubclass(cls, BaseException)):
             self.type_error(f"{describe(node)} is no exception class", hint="raise ValueError('…')")
-        if len(args) > 1:
-            message = self.text(self.tuple_of([self.value(a, "an argument") for a in args]), "str")
-        else:
-            message = self.text(args[0], "str") if args else self.constant("")
-        self.raise_error(self.unit.exception_name(cls), message)
+        init = inspect.getattr_static(cls, "__init__", None)
+        own = isinstance(init, types.FunctionType)
+        if own:
+            args = self.bind_to(self.info(init).parameters[1:], cls.__name__, args, keywords)
+        elif keywords:
+            self.type_error(f"{cls.__name__} takes no keyword arguments")
+        self.raise_error(self.unit.exception_name(cls), *self.exception_arguments(args, own))
+
+    def exception_arguments(self, args: Sequence[Result], own: bool) -> list[Value]:
+        """What an exception carries: numbers and texts as they are, anything else as its text; `own` where the class takes them one by one."""
+        values = [self.value(a, "an argument") for a in args]
+        plain = [v.type in (INT, FLOAT, BOOL, STR) for v in values]
+        if len(values) > MAX_RAISED or (len(values) > 1 and not own and not all(plain)):
+            return [self.text_of(self.tuple_of(values), "str")]
+        return [v if as_is else self.text_of(v, "str") for v, as_is in zip(values, plain, strict=True)]
 
     def import_statement(self, statement: ast.Import | ast.ImportFrom) -> None:
         """An import inside a function: the module is known when the script is compiled."""

@@ -22,7 +22,7 @@ class Items:
     """What a loop runs over: how long it is, and what stands at each place."""
 
     unrolled: Sequence[Result] | None = None  # the items, where their number is known and they have no common type
-    changes: Value | None = None  # a list whose length the loop may change
+    changes: Value | None = None  # a list or dict whose length the loop may change
 
     def length(self, e: Iteration) -> Value:
         """How many items there are, at that moment."""
@@ -32,9 +32,12 @@ class Items:
         """The item at a place within the length."""
         raise NotImplementedError
 
-    def lists(self) -> list[Value]:
-        """The lists whose length this depends on."""
+    def resizable(self) -> list[Value]:
+        """The lists and dicts whose length this depends on."""
         return [self.changes] if self.changes is not None else []
+
+    def watch(self, e: Iteration) -> None:
+        """What a loop that may change those lengths does before each iteration, and before it ends."""
 
     def indexable(self, e: Iteration) -> Items | None:
         """The same with items that a run-time index reaches; None where items have different types."""
@@ -103,20 +106,22 @@ class Keyed(Items):
     keys: Value
     what: str  # keys, values or items
 
+    def __post_init__(self) -> None:
+        self.changes = self.value
+
     def length(self, e: Iteration) -> Value:
         """How many items there are."""
         return e.op("py::len", self.keys)
 
     def item(self, e: Iteration, index: Value) -> Result:
         """The item at a place."""
-        self.check(e)
         key = e.op("py::getitem", self.keys, index)
         if self.what == "keys":
             return key
         value = e.op("py::getitem", self.value, key)
         return value if self.what == "values" else Static(Parts([key, value]))
 
-    def check(self, e: Iteration) -> None:
+    def watch(self, e: Iteration) -> None:
         """Raises RuntimeError where the number of keys has changed."""
         same = e.op("py::eq", e.op("py::len", self.value), e.op("py::len", self.keys))
         e.when(e.op("py::not", same), lambda: e.raise_error("RuntimeError", "dictionary changed size during iteration"))
@@ -170,9 +175,13 @@ class Enumerated(Items):
         zero = self.start.is_constant and self.start.constant == 0
         return Static(Parts([index if zero else e.op("py::add", index, self.start), self.inner.item(e, index)]))
 
-    def lists(self) -> list[Value]:
-        """The lists whose length this depends on."""
-        return self.inner.lists()
+    def resizable(self) -> list[Value]:
+        """The lists and dicts whose length this depends on."""
+        return self.inner.resizable()
+
+    def watch(self, e: Iteration) -> None:
+        """As `inner`."""
+        self.inner.watch(e)
 
     def indexable(self, e: Iteration) -> Items | None:
         """With a run-time index, if possible."""
@@ -207,9 +216,14 @@ class Zipped(Items):
         """The item at a place."""
         return Static(Parts([p.item(e, index) for p in self.parts]))
 
-    def lists(self) -> list[Value]:
-        """The lists whose length this depends on."""
-        return [v for p in self.parts for v in p.lists()]
+    def resizable(self) -> list[Value]:
+        """The lists and dicts whose length this depends on."""
+        return [v for p in self.parts for v in p.resizable()]
+
+    def watch(self, e: Iteration) -> None:
+        """As each of the parts."""
+        for part in self.parts:
+            part.watch(e)
 
     def indexable(self, e: Iteration) -> Items | None:
         """With a run-time index, if possible."""
@@ -279,3 +293,7 @@ class LazyIterable:
 
     def __init__(self, iterable: Items) -> None:
         self.iterable = iterable
+
+
+class IteratorValue(LazyIterable):
+    """``iter(…)``: may be looped over or passed on where it stands; it has no place to keep how far it has come."""

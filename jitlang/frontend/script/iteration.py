@@ -1,7 +1,7 @@
 """``for`` over everything that can be iterated: ranges, lists, strings, tuples, dicts, tensors, enumerate, zip, reversed, module lists.
 
 In: an iterable and a loop body. Out: ``prim::For`` where the number of iterations is known when the loop begins, ``prim::While`` over an
-index where a list may change its length meanwhile (Python looks at the length anew each time), unrolled copies where the items have
+index where a list or dict may change its length meanwhile (Python looks at the length anew each time), unrolled copies where the items have
 different types.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -142,26 +142,15 @@ class Iteration(Classes):
             return
         if isinstance(iterable, Ranged):
             inputs = (iterable.start, iterable.stop, iterable.step)
-            self.check_step(iterable.step)
             self.loop("prim::For", inputs, (INT,), names, lambda p: self.run_body(body, p[0]), orelse)
             return
         start = len(self.block.nodes)
         saved, here = dict(self.env), self.block
         self.counted(iterable, body, names, orelse)
-        if iterable.lists() and changes_length(here, start, iterable.lists()):
+        if changes_length(here, start, iterable.resizable()):
             del here.nodes[start:]
             self.env, self.block = saved, here
             self.indexed(iterable, body, names, orelse)
-
-    def check_step(self, step: Value) -> None:
-        """ValueError for a step of zero."""
-        if step.is_constant:
-            if step.constant == 0:
-                self.raise_error("ValueError", "range() arg 3 must not be zero")
-                raise Left
-            return
-        zero = self.op("py::eq", step, self.constant(0))
-        self.when(zero, lambda: self.raise_error("ValueError", "range() arg 3 must not be zero"))
 
     def run_body(self, body: Callable[[Result], None], item: Result) -> None:
         """Emits a body; control may leave in it."""
@@ -176,11 +165,7 @@ class Iteration(Classes):
             with suppress(Left):
                 body(iterable.item(self, params[0]))
 
-        self.loop("prim::For", (self.constant(0), length, self.constant(1)), (INT,), names, run, self.checked_else(iterable, orelse))
-
-    def checked_else(self, iterable: Items, orelse: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
-        """The else clause."""
-        return orelse
+        self.loop("prim::For", (self.constant(0), length, self.constant(1)), (INT,), names, run, orelse)
 
     def indexed(self, iterable: Items, body: Callable[[Result], None], names: Sequence[str], orelse: Sequence[ast.stmt]) -> None:
         """A loop that looks at the length anew each time."""
@@ -190,6 +175,7 @@ class Iteration(Classes):
         def run(_: list[Value]) -> None:
             at = self.env[index]
             assert isinstance(at, Value)
+            iterable.watch(self)
             inside = self.op("py::lt", at, iterable.length(self))
 
             def leave() -> None:
@@ -301,20 +287,48 @@ class Iteration(Classes):
         assert isinstance(result, Value)
         return result
 
+    def equal_containers(self, x: Value, y: Value) -> Value:
+        """Whether two lists or dicts have equal items by ``==`` of the language."""
+        same = self.fresh("same")
+        self.env[same] = self.op("py::eq", self.op("py::len", x), self.op("py::len", y))
+        items = x if isinstance(x.type, ListType) else self.op("py::keys", x)
+
+        def differs() -> None:
+            self.env[same] = self.constant(False)
+            self.jump("prim::exit", self.loops[-1].on_break)
+
+        def values(at: Value) -> tuple[Value, Value]:
+            if isinstance(x.type, ListType):
+                return self.op("py::getitem", x, at), self.op("py::getitem", y, at)
+            key = self.op("py::getitem", items, at)
+            self.branch(self.op("py::contains", y, key), lambda: None, differs, set(), frozenset())
+            return self.op("py::getitem", x, key), self.op("py::getitem", y, key)
+
+        def body(params: list[Value]) -> None:
+            equal = self.as_bool(self.truth(self.relation(ast.Eq, *values(params[0]))))
+            self.branch(equal, lambda: None, differs, set(), frozenset())
+
+        count = self.choose(self.entry(same), lambda: self.op("py::len", items), lambda: self.constant(0))
+        self.loop("prim::For", (self.constant(0), count, self.constant(1)), (INT,), [same], body)
+        return self.entry(same, pop=True)
+
 
 _RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "iadd", "imul", "set_slice", "del_slice", "delitem"})
+_RESIZING_DICT = frozenset({"setitem", "delitem", "pop", "popitem", "clear", "update", "setdefault"})
 
 
-def changes_length(block: Block, start: int, lists: Iterable[Value]) -> bool:
-    """Whether the nodes emitted from `start` on may change the length of one of these lists."""
-    watched = list(lists)
+def changes_length(block: Block, start: int, watched: Sequence[Value]) -> bool:
+    """Whether the nodes emitted from `start` on may change the length of one of these lists and dicts."""
     kinds = {v.type for v in watched}
+    if not kinds:
+        return False
     for top in block.nodes[start:]:
         for node in top.walk():
             space, _, name = node.kind.partition("::")
-            if space == "py" and name in _RESIZING:
+            if space == "py" and name in _RESIZING | _RESIZING_DICT:
                 target = node.inputs[0]
-                if target.type in kinds and not all(_distinct(target, w) for w in watched):
+                resizing = _RESIZING_DICT if isinstance(target.type, DictType) else _RESIZING
+                if name in resizing and target.type in kinds and not all(_distinct(target, w) for w in watched):
                     return True
             elif node.kind == "prim::Call" and any(_holds(v.type, kinds, set()) for v in node.inputs):
                 return True
@@ -332,7 +346,7 @@ def _fresh(value: Value) -> bool:
     node = value.node
     if node is None:
         return False
-    if node.kind == "prim::List":
+    if node.kind in ("prim::List", "prim::Dict"):
         return True
     if not node.kind.startswith("py::"):
         return False

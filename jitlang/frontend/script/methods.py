@@ -15,6 +15,7 @@ from jitlang.frontend.annotations import named_tuple_class
 from jitlang.frontend.emitter import Result
 from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.builtins import Builtins
+from jitlang.frontend.script.subscripts import void
 from jitlang.ir.graph import Value
 from jitlang.registry import all_operators, overloads
 from jitlang.types import INT, NEVER, NONE, STR, ClassType, DictType, ListType, OptionalType, TensorType, TupleType, Type
@@ -35,19 +36,15 @@ class Methods(Builtins):
             return self.call_object_method(value, type, name, positional, keywords)
         if isinstance(type, TensorType):
             return self.tensor_method(value, name, positional, keywords)
-        if type == STR and name == "format":
-            return self.str_format(value, positional, keywords)
-        if type == STR and name == "join":
-            positional = [self.items(p) for p in positional]
-            if isinstance(positional[0], Value) and positional[0].type == ListType(NEVER):
-                self.settle(positional[0], ListType(STR))
+        if type == STR:
+            return self.str_method(value, name, positional, keywords)
         if isinstance(type, TupleType):
             return self.tuple_method(value, type, name, positional, keywords)
         if isinstance(type, ListType) and name == "sort":
             return self.sort_in_place(value, keywords)
         if isinstance(type, ListType) and name == "extend":
             positional = [self.items(p) for p in positional]
-        if isinstance(type, ListType) and name in ("remove", "index", "count") and isinstance(type.element, ClassType | TupleType | OptionalType):
+        if isinstance(type, ListType) and name in ("remove", "index", "count") and self.compares_in_script(type.element):
             return self.search(value, name, self.value(positional[0], "the item"))
         if isinstance(type, DictType):
             changed = self.dict_method(value, type, name, positional, keywords)
@@ -56,6 +53,18 @@ class Methods(Builtins):
         if name.startswith("__") and name.endswith("__"):
             return self.dunder(value, name, positional)
         return self.plain_method(value, name, positional, keywords)
+
+    def str_method(self, value: Value, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """Methods of strings."""
+        if name == "format":
+            return self.str_format(value, positional, keywords)
+        if name == "format_map" and value.is_constant:
+            return self.format_map(value, self.value(positional[0], "the mapping"))
+        if name == "join":
+            positional = [self.items(p) for p in positional]
+            if isinstance(positional[0], Value) and positional[0].type == ListType(NEVER):
+                self.settle(positional[0], ListType(STR))
+        return self.dunder(value, name, positional) if name.startswith("__") else self.plain_method(value, name, positional, keywords)
 
     def plain_method(self, value: Value, name: str, positional: list[Result], keywords: dict[str, Result]) -> Value:
         """A method that is a row of the registry."""
@@ -101,8 +110,8 @@ class Methods(Builtins):
 
     def sort_in_place(self, value: Value, keywords: dict[str, Result]) -> Result:
         """``list.sort(key=…, reverse=…)``."""
-        if "key" not in keywords:
-            assert isinstance(value.type, ListType)
+        assert isinstance(value.type, ListType)
+        if "key" not in keywords and not any(isinstance(t, ClassType) for t in value.type.walk()):
             if value.type.element == NEVER:
                 return self.none()
             reverse = self.as_bool(self.truth(keywords["reverse"])) if "reverse" in keywords else self.constant(False)
@@ -135,12 +144,18 @@ class Methods(Builtins):
         if name == "count":
             return total
         missing = self.op("py::lt", at, self.constant(0))
-        message = "list.remove(x): x not in list" if name == "remove" else "the item is not in list"
-        self.when(missing, lambda: self.raise_error("ValueError", message))
+        self.when(missing, lambda: self.not_found(name, item))
         if name == "index":
             return at
         self.op("py::delitem", value, at)
         return self.none()
+
+    def not_found(self, name: str, item: Value) -> None:
+        """Raises the error of ``remove`` and ``index``."""
+        text = self.constant("list.remove(x): x not in list")
+        if name == "index":
+            text = self.concatenate([self.text_of(item, "repr"), self.constant(" is not in list")])
+        self.raise_error("ValueError", text)
 
     def dict_method(self, value: Value, type: DictType, name: str, positional: list[Result], keywords: dict[str, Result]) -> Result | None:
         """Methods of dicts that the rows do not take as they stand."""
@@ -194,7 +209,3 @@ class Methods(Builtins):
 @functools.cache
 def _methods() -> list[Any]:
     return [r for r in all_operators() if r.namespace == "py" and "method" in r.variants]
-
-
-def void(_: object) -> None:
-    """Nothing."""

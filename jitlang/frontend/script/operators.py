@@ -6,10 +6,14 @@ In: ``ast`` expressions and values. Out: nodes, with every conversion of mixed o
 from __future__ import annotations
 
 import ast
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts, absent, describe, walrus_names
+from jitlang.frontend.script.base import Callee, Parts, absent, describe, walrus_names
+from jitlang.frontend.script.class_types import compares
 from jitlang.frontend.script.narrowing import Narrowing
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
@@ -55,6 +59,15 @@ COMPARISONS: dict[type[ast.cmpop], tuple[str, str, str]] = {
     ast.Gt: (">", "gt", "lt"),
     ast.GtE: (">=", "ge", "le"),
 }
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice(Callee):
+    """One of two objects known at compile time, by a condition: ``f if test else g``."""
+
+    condition: Value
+    then: Result
+    other: Result
 
 
 class Operators(Narrowing):
@@ -252,8 +265,24 @@ class Operators(Narrowing):
             return self.as_bool(self.negate(found) if isinstance(operator, ast.NotIn) else found)
         return self.relation(type(operator), a, b)
 
+    def of_choice(self, apply: Callable[[Result, Result], Value | Static | Result], a: Result, b: Result) -> Value | None:
+        """``apply(a, b)`` on either side of a `Choice`; None where neither operand is one."""
+        picked = a.value if isinstance(a, Static) else None
+        if isinstance(picked, Choice):
+            return self.either(picked, lambda side: apply(side, b))
+        picked = b.value if isinstance(b, Static) else None
+        return self.either(picked, lambda side: apply(a, side)) if isinstance(picked, Choice) else None
+
+    def either(self, choice: Choice, apply: Callable[[Result], Value | Static | Result]) -> Value:
+        """The truth of what `apply` makes of the side of a `Choice` that its condition says."""
+        then, other = ((lambda side=side: self.as_bool(self.truth(apply(side)))) for side in (choice.then, choice.other))
+        return self.choose(choice.condition, then, other)
+
     def relation(self, operator: type[ast.cmpop], a: Result, b: Result) -> Result:
         """``==``, ``<`` and so on."""
+        chosen = self.of_choice(functools.partial(self.relation, operator), a, b)
+        if chosen is not None:
+            return chosen
         symbol, name, swapped = COMPARISONS[operator]
         if isinstance(a, Static) and isinstance(b, Static) and not _at_run_time(a) and not _at_run_time(b):
             from jitlang.frontend.script.fold import apply_comparison
@@ -279,6 +308,11 @@ class Operators(Narrowing):
             return self.tuple_relation(symbol, name, swapped, x, y)
         if isinstance(x.type, ListType) and isinstance(y.type, ListType) and x.type != y.type and NEVER in (*x.type.walk(), *y.type.walk()):
             x, y = self.same_lists(x, y)
+        if name in ("eq", "ne") and x.type == y.type and isinstance(x.type, ListType | DictType) and compares(x.type):
+            same = self.equal_containers(x, y)
+            return same if name == "eq" else self.op("py::not", same)
+        if isinstance(x.type, ListType) and name not in ("eq", "ne") and any(isinstance(t, ClassType) for t in x.type.walk()):
+            self.type_error("lists of objects have no order in a script", hint="compare them item by item")
         if x.type == y.type and (name in ("eq", "ne") or x.type == STR or isinstance(x.type, ListType)):
             return self.op(f"py::{name}", x, y)
         if isinstance(x.type, DictType) and isinstance(y.type, DictType) and name in ("eq", "ne"):
@@ -374,6 +408,9 @@ class Operators(Narrowing):
 
     def identical(self, a: Result, b: Result) -> Value | Static:
         """``a is b``."""
+        chosen = self.of_choice(self.identical, a, b)
+        if chosen is not None:
+            return chosen
         if isinstance(a, Static) and isinstance(b, Static) and not _at_run_time(a) and not _at_run_time(b):
             return Static(a.value is b.value)
         if isinstance(a, Static) != isinstance(b, Static):
@@ -403,8 +440,13 @@ class Operators(Narrowing):
 
     def contains(self, container: Result, item: Result) -> Value | Static:
         """``item in container``."""
+        chosen = self.of_choice(self.contains, container, item)
+        if chosen is not None:
+            return chosen
         if isinstance(container, Static) and isinstance(item, Static) and not _at_run_time(container) and not _at_run_time(item):
             return Static(item.value in container.value)
+        if isinstance(container, Static) and isinstance(container.value, Parts):
+            return self.in_parts(container.value.items, item)
         holder = (
             self.value(container, "the container")
             if not isinstance(container, Static) or _at_run_time(container)
@@ -414,12 +456,12 @@ class Operators(Narrowing):
             holder = self.present(holder, "TypeError", "argument of type 'NoneType' is not iterable")
         value = self.value(item, "the item")
         if isinstance(holder.type, TupleType):
-            return self.in_tuple(holder, value, 0)
+            return self.in_parts(self.parts_of(holder), value)
         if isinstance(holder.type, ClassType):
             if self.find_method(holder.type, "__contains__") is None:
                 self.type_error(f"'in' is not possible: {holder.type} has no __contains__")
             return self.truth(self.call_method(holder, "__contains__", [value], {}))
-        if isinstance(holder.type, ListType) and isinstance(holder.type.element, ClassType | TupleType | OptionalType):
+        if isinstance(holder.type, ListType) and self.compares_in_script(holder.type.element):
             return self.in_list(holder, value)
         if isinstance(holder.type, ListType | DictType):
             wanted = holder.type.element if isinstance(holder.type, ListType) else holder.type.key
@@ -438,20 +480,27 @@ class Operators(Narrowing):
             self.type_error(f"'in' is not possible between {value.type} and {holder.type}")
         return found
 
-    def in_tuple(self, holder: Value, value: Value, at: int) -> Value | Static:
-        """Compares with one element after the other."""
-        assert isinstance(holder.type, TupleType)
-        if at == len(holder.type.elements):
+    def in_parts(self, parts: Sequence[Result], item: Result) -> Value | Static:
+        """Compares with one element of a tuple after the other."""
+        if not parts:
             return Static(False)
-        equal = self.truth(self.relation(ast.Eq, self.part(holder, at), value))
+        equal = self.truth(self.compare(ast.Eq(), parts[0], item))
         if isinstance(equal, Static):
-            return equal if equal.value else self.in_tuple(holder, value, at + 1)
-        if at == len(holder.type.elements) - 1:
+            return equal if equal.value else self.in_parts(parts[1:], item)
+        if len(parts) == 1:
             return equal
-        return self.choose(equal, lambda: self.constant(True), lambda: self.as_bool(self.in_tuple(holder, value, at + 1)))
+        return self.choose(equal, lambda: self.constant(True), lambda: self.as_bool(self.in_parts(parts[1:], item)))
+
+    def compares_in_script(self, element: Type) -> bool:
+        """Whether items of that type are compared by code of the script, not by a row."""
+        return isinstance(element, ClassType | TupleType | OptionalType) or compares(element)
 
     def in_list(self, holder: Value, value: Value) -> Value | Static:
         """Looks an item up in a list by ``==`` of the language."""
+        raise NotImplementedError
+
+    def equal_containers(self, x: Value, y: Value) -> Value:
+        """Whether two lists or dicts have equal items by ``==`` of the language."""
         raise NotImplementedError
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 
 from jitlang.frontend.annotations import join_containers
-from jitlang.frontend.emitter import Result, Static
+from jitlang.frontend.emitter import Left, Maybe, Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent
 from jitlang.frontend.script.comprehensions import GeneratorValue
-from jitlang.frontend.script.items import Enumerated, Items, LazyIterable, Reversed, Zipped
+from jitlang.frontend.script.items import Enumerated, Items, IteratorValue, LazyIterable, Reversed, Zipped
 from jitlang.frontend.script.strings import Strings
+from jitlang.frontend.script.subscripts import void
 from jitlang.ir.graph import Value
 from jitlang.types import BOOL, FLOAT, INT, NEVER, NONE, STR, ClassType, DictType, ListType, OptionalType, TensorType, TupleType
 
@@ -65,7 +66,16 @@ class Sequences(Strings):
                 self.type_error("range() takes ints, not float", hint="write int(…)")
             bounds.append(self.convert(value, INT, "the bound of range()"))
         start = bounds[0] if len(bounds) > 1 else self.constant(0)
-        return Static(RangeValue(start, bounds[1] if len(bounds) > 1 else bounds[0], bounds[2] if len(bounds) == 3 else self.constant(1)))
+        step = bounds[2] if len(bounds) == 3 else self.constant(1)
+        self.check_step(step)
+        return Static(RangeValue(start, bounds[1] if len(bounds) > 1 else bounds[0], step))
+
+    def check_step(self, step: Value) -> None:
+        """ValueError for a step of zero."""
+        if step.is_constant and step.constant != 0:
+            return
+        zero = self.op("py::eq", step, self.constant(0))
+        self.when(zero, lambda: self.raise_error("ValueError", "range() arg 3 must not be zero"))
 
     def inner(self, value: Result) -> Items:
         """An argument as an iterable."""
@@ -226,6 +236,43 @@ class Sequences(Strings):
             return self.constant(name == "all")
         return self.op(f"py::{name}", items)
 
+    def builtin_iter(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``iter(…)``."""
+        self.arity("iter", positional, keywords, 1, 1)
+        return Static(IteratorValue(self.inner(positional[0])))
+
+    def builtin_next(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``next(… for …)`` and ``next(iter(…))``: the first item, else the default or StopIteration."""
+        self.arity("next", positional, keywords, 1, 2)
+        source = positional[0]
+        if isinstance(source, Value) and isinstance(source.type, ClassType) and self.find_method(source.type, "__next__") is not None:
+            return self.call_method(source, "__next__", [], {})
+        found = self.fresh("first")
+
+        def take(item: Result) -> None:
+            self.env[found] = self.value(item, "the item")
+            self.leave_loop()
+
+        if isinstance(source, Static) and isinstance(source.value, GeneratorValue):
+            node = source.value.node
+            if len(node.generators) == 1 and not self.unrolls(node):
+                self.clauses(node, lambda: take(self.expr(node.elt)), [found])
+            else:
+                self.for_each(self.inner(source), take, [found])
+        elif isinstance(source, Static) and isinstance(source.value, LazyIterable):
+            items = source.value.iterable.indexable(self)
+            self.for_each(items if items is not None else source.value.iterable, take, [found])
+        else:
+            self.type_error("next() takes a generator expression or iter(…) in a script", hint="keep an index and count it up")
+        entry = self.env.pop(found, None)
+        if not isinstance(entry, Maybe):
+            self.raise_error("StopIteration")
+            raise Left
+        if len(positional) == 2:
+            return self.choose(entry.flag, lambda: entry.value, lambda: positional[1])
+        self.when(self.op("py::not", entry.flag), lambda: self.raise_error("StopIteration"))
+        return entry.value
+
     # ---- order ------------------------------------------------------------------------------------------------------
 
     def builtin_sorted(self, positional: Arguments, keywords: Keywords) -> Result:
@@ -241,15 +288,56 @@ class Sequences(Strings):
         if items.type == ListType(NEVER):
             return self.op("py::list", items)
         if key is None or (isinstance(key, Value) and key.type == NONE):
-            assert isinstance(items.type, ListType)
-            if isinstance(items.type.element, ClassType):
-                self.type_error("objects of script classes are sorted by a key in a script", hint="sorted(…, key=lambda x: …)")
-            return self.op("py::sorted", items, reverse)
-        keys = self.empty_list()
-        self.for_each(self.iterate_value(items, "the items"), lambda i: self.append(keys, self.value(self.call_value(key, [i], {}), "the key")), [])
+            keys = items
+        else:
+            keys = self.empty_list()
+            self.for_each(self.iterate_value(items, "the items"), lambda i: self.append(keys, self.value(self.call_value(key, [i], {}), "the key")), [])
         if keys.type == ListType(NEVER):
             return self.op("py::list", items)
-        return self.op("py::sorted_by", items, keys, reverse)
+        if any(isinstance(t, ClassType) for t in keys.type.walk()):
+            return self.insertion_sort(items, keys, reverse)
+        return self.op("py::sorted", items, reverse) if keys is items else self.op("py::sorted_by", items, keys, reverse)
+
+    def insertion_sort(self, items: Value, keys: Value, reverse: Value) -> Value:
+        """A sorted copy by the user's ``__lt__``: each item goes behind those that are not greater, whose place bisection finds.
+
+        As in Python a reversed sort is stable too: the items are taken from the end, and the result is turned round.
+        """
+        made, ranks = (self.emit("prim::List", (), (v.type,)).output for v in (items, keys))
+        size = self.op("py::len", items)
+        low, high = self.fresh("low"), self.fresh("high")
+
+        def bisect(rank: Value) -> None:
+            self.branch(self.op("py::lt", self.entry(low), self.entry(high)), lambda: None, self.leave_loop, set(), frozenset())
+            middle = self.op("py::rshift", self.op("py::add", self.entry(low), self.entry(high)), self.constant(1))
+            less = self.as_bool(self.truth(self.relation(ast.Lt, rank, self.op("py::getitem", ranks, middle))))
+
+            def before() -> None:
+                self.env[high] = middle
+
+            def behind() -> None:
+                self.env[low] = self.op("py::add", middle, self.constant(1))
+
+            self.branch(less, before, behind, {low, high}, frozenset())
+
+        def insert(params: list[Value]) -> None:
+            last = self.op("py::sub", self.op("py::sub", size, self.constant(1)), params[0])
+            at = self.choose(reverse, lambda: last, lambda: params[0])
+            rank = self.op("py::getitem", keys, at)
+            self.env[low], self.env[high] = self.constant(0), self.op("py::len", made)
+            self.loop("prim::While", (), (), [low, high], lambda _: bisect(rank))
+            place = self.entry(low, pop=True)
+            self.env.pop(high)
+            self.op("py::insert", ranks, place, rank)
+            self.op("py::insert", made, place, self.op("py::getitem", items, at))
+
+        self.loop("prim::For", (self.constant(0), size, self.constant(1)), (INT,), [], insert)
+        self.when(reverse, lambda: void(self.op("py::reverse", made)))
+        return made
+
+    def leave_loop(self) -> None:
+        """Leaves the innermost loop."""
+        self.jump("prim::exit", self.loops[-1].on_break)
 
     def builtin_min(self, positional: Arguments, keywords: Keywords) -> Result:
         """``min(…)``."""

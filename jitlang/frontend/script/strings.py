@@ -78,6 +78,8 @@ class Strings(Comprehensions):
         type = value.type
         if type == STR and how == "str":
             return value
+        if value in self.shapes:
+            return self.shape_text(value)
         if isinstance(type, ClassType):
             return self.object_text(value, type, how)
         if isinstance(type, OptionalType) and has_objects(type):
@@ -101,6 +103,11 @@ class Strings(Comprehensions):
             if self.find_method(type, name) is not None:
                 return self.value(self.call_method(value, name, [], {}), "the text")
         return self.op(f"py::{how}", value)
+
+    def shape_text(self, value: Value) -> Value:
+        """``jitlang.Size([2, 3])``."""
+        sizes = self.as_list(value)
+        return self.concatenate([self.constant("jitlang.Size("), self.op("py::str", sizes), self.constant(")")])
 
     def tuple_text(self, value: Value, type: TupleType) -> Value:
         """``(a, b)``, or ``Name(x=a, y=b)``."""
@@ -136,6 +143,12 @@ class Strings(Comprehensions):
             written = self.str_format(self.constant(spec), positional, keywords) if spec and "{" in spec else self.constant(spec or "")
             parts.append(self.format_value(value, conversion or "", written))
         return self.concatenate(parts)
+
+    def format_map(self, pattern: Value, mapping: Value) -> Value:
+        """``pattern.format_map(mapping)``: the names in the pattern are keys."""
+        fields = [field for _, field, _, _ in string.Formatter().parse(pattern.constant) if field]
+        names = dict.fromkeys(f.split(".")[0].split("[")[0] for f in fields)
+        return self.str_format(pattern, [], {n: self.get_item(mapping, self.constant(n)) for n in names})
 
     def format_field(self, field: str, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """The argument that a replacement field of ``str.format`` names."""

@@ -234,6 +234,9 @@ class Subscripts(Conditions):
                 self.type_error(
                     f"the index of a tuple of different types must be a constant, the tuple is {base.type}", hint="index it by a literal, or use a list"
                 )
+            size = self.constant(len(elements))
+            inside = self.op("py::lt", value, size), self.op("py::ge", value, self.op("py::neg", size))
+            self.when(self.op("py::not", self.op("py::and", *inside)), lambda: self.raise_error("IndexError", "tuple index out of range"))
             return self.op("py::getitem", self.list_of(self.parts_of(base)), value)
         if not -len(elements) <= at < len(elements):
             self.type_error(f"tuple index {at} is out of range, the tuple has {len(elements)} elements")

@@ -40,6 +40,7 @@ ALIASES = {"T": "t", "mT": "mT", "element_size": "element_size"}
 
 
 MAX_CONSTANT = 4096
+NO_FLOAT = "item() of a tensor whose dtype is not known when the script is compiled gives a float, and this one holds no floats: write int(x) or bool(x)"
 
 
 class BoundTensorMethod(Callee):
@@ -116,8 +117,17 @@ class Tensors(Subscripts):
         """``tensor.shape``: a tuple where the rank is known, else a list."""
         assert isinstance(value.type, TensorType)
         if value.type.rank is None:
-            return self.op("aten::size", value)
-        return self.tuple_of([self.op("aten::size", value, self.constant(i)) for i in range(value.type.rank)])
+            made = self.op("aten::size", value)
+        else:
+            made = self.tuple_of([self.op("aten::size", value, self.constant(i)) for i in range(value.type.rank)])
+        self.shapes.add(made)
+        return made
+
+    @property
+    def shapes(self) -> set[Value]:
+        """The values that are shapes: they print as such."""
+        found: set[Value] = self.__dict__.setdefault("_shapes", set())
+        return found
 
     def tensor_method(self, value: Value, name: str, positional: Sequence[Result], keywords: dict[str, Result]) -> Result:
         """``tensor.name(…)``."""
@@ -158,17 +168,21 @@ class Tensors(Subscripts):
         return self.op("aten::to", value, self.constant(dtype, DTYPE))
 
     def item(self, value: Value) -> Value:
-        """``tensor.item()``; the dtype says what number it is."""
+        """``tensor.item()``; the dtype says what number it is. One that is not known before the call is taken as a float, and looked at."""
         assert isinstance(value.type, TensorType)
         dtype = value.type.dtype
-        if dtype is None:
-            self.type_error(
-                "item() of a tensor whose dtype is not known has no type",
-                note="the tensor comes from a container or an object",
-                hint="write float(x), int(x) or bool(x)",
-            )
-        kind = {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT)
-        return self.tensor_number(value, kind)
+        if value.type.rank != 0:
+            count = self.op("aten::numel", value)
+            self.when(self.op("py::ne", count, self.constant(1)), lambda: self.no_scalar(count))
+        if dtype is not None:
+            return self.tensor_number(value, {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT))
+        self.when(self.op("py::not", self.op("aten::is_floating_point", value)), lambda: self.raise_error("TypeError", NO_FLOAT))
+        return self.tensor_number(value, FLOAT)
+
+    def no_scalar(self, count: Value) -> None:
+        """Raises the error of ``item()`` for a tensor that has not one element."""
+        parts = [self.constant("a Tensor with "), self.op("py::str", count), self.constant(" elements cannot be converted to Scalar")]
+        self.raise_error("RuntimeError", self.op("py::join", self.constant(""), self.list_of(parts)))
 
     wanted: Type | None = None  # the annotation of what the statement assigns to
 

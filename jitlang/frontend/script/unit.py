@@ -16,13 +16,14 @@ from jitlang.errors import CompileError, ScriptTypeError
 from jitlang.frontend.annotations import general, named_tuple_class, parameter_type, type_of_value
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.liveness import assigned
-from jitlang.frontend.script.class_types import Restart, install_inference
+from jitlang.frontend.script.class_types import Restart, compares, install_inference
 from jitlang.frontend.script.classes import generated
 from jitlang.frontend.script.emitter import ScriptEmitter
 from jitlang.frontend.script.functions import FunctionInfo, function_info
 from jitlang.frontend.script.nested import nonlocals
 from jitlang.ir.graph import Graph, Program, Value, recompute_uses
 from jitlang.schema import MISSING
+from jitlang.source import SourceRange
 from jitlang.types import INT, NEVER, NONE, ClassType, DictType, ListType, OptionalType, SetType, TensorType, TupleType, Type, join
 
 MAX_DEPTH = 60
@@ -318,7 +319,16 @@ def compile_function(function: Any, arg_types: Sequence[Any], *, owner: type | N
         for node in graph.walk():
             for value in node.outputs:
                 unit.note_type(value.type)
+                check_keys(value.type, node.range)
     return program
+
+
+def check_keys(type: Type, where: SourceRange | None) -> None:
+    """A compile error for a dict whose keys are objects with an ``__eq__`` of their own: native dicts tell objects apart by identity."""
+    for inner in type.walk():
+        if isinstance(inner, DictType) and compares(inner.key):
+            message = f"{inner.key} has an __eq__ of its own, and is no key of a dict in a script"
+            raise ScriptTypeError(message, where, hint="use a tuple of its attributes as the key")
 
 
 def compile_method(type: ClassType, name: str, arg_types: Sequence[Any]) -> Program:

@@ -80,13 +80,14 @@ class GraphTree(NamedTuple):
 
 
 class ClassTree(NamedTuple):
-    """A class or struct: `flags` holds "struct", "module", "enum"."""
+    """A class or struct: `flags` holds "struct", "module", "enum"; `missing` the members that an object may lack."""
 
     name: str
     flags: frozenset[str]
     members: list[tuple[str, TypeTree]]
     values: dict[str, Any]
     line: int
+    missing: frozenset[str] = frozenset()
 
 
 class ExceptionTree(NamedTuple):
@@ -148,17 +149,18 @@ class _Builder(TypeBuilder):
         return ExceptionTree(str(children[0]), str(children[1]), children[0].line)
 
     def struct_tree(self, children: list[Any]) -> ClassTree:
-        members = [c for c in children[1:] if c is not None]
+        members = [c[:2] for c in children[1:] if c is not None]
         return ClassTree(str(children[0]), frozenset({"struct"}), members, {}, children[0].line)
 
     def class_tree(self, children: list[Any]) -> ClassTree:
         rest = [c for c in children[1:] if c is not None]
         members = [c for c in rest if isinstance(c, tuple) and isinstance(c[1], TypeTree)]
+        missing = frozenset(name for name, _, maybe in members if maybe)
         values = {c[0]: c[1][0] for c in rest if isinstance(c, tuple) and not isinstance(c[1], TypeTree)}
-        return ClassTree(str(children[0]), frozenset(str(c) for c in rest if isinstance(c, str)), members, values, children[0].line)
+        return ClassTree(str(children[0]), frozenset(str(c) for c in rest if isinstance(c, str)), [m[:2] for m in members], values, children[0].line, missing)
 
-    def member(self, children: list[Any]) -> tuple[str, TypeTree]:
-        return _member_name(children[0]), children[1]
+    def member(self, children: list[Any]) -> tuple[str, TypeTree, bool]:
+        return _member_name(children[0]), children[2], children[1] is not None
 
     def constant(self, children: list[Any]) -> tuple[str, tuple[Any]]:
         return _member_name(children[0]), children[1]

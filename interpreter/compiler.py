@@ -19,7 +19,7 @@ from jitlang.interpreter.opcodes import BY_NAME, specialised
 from jitlang.interpreter.osr import plan
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
 from jitlang.ir.rows import row_of
-from jitlang.types import BOOL, TupleType
+from jitlang.types import BOOL, ClassType, TupleType
 
 
 @dataclasses.dataclass
@@ -147,7 +147,11 @@ class _Compiler(Assembler):
 
     def get_attribute(self, node: Node) -> None:
         source = self.read(node.inputs[0])
-        self.emit("GET_ATTRIBUTE", self.define(node.output), source, node.attributes["name"])
+        kind, name = node.inputs[0].type, node.attributes["name"]
+        if isinstance(kind, ClassType) and name in kind.missing:
+            self.emit("APPLY_1", self.define(node.output), _possible(name), source)
+        else:
+            self.emit("GET_ATTRIBUTE", self.define(node.output), source, name)
 
     def set_attribute(self, node: Node) -> None:
         self.emit("SET_ATTRIBUTE", self.read(node.inputs[0]), node.attributes["name"], self.read(node.inputs[1]))
@@ -329,6 +333,11 @@ def _is_next_condition(node: Node) -> bool:
 def _feeds_condition(block: Block) -> bool:
     owner = block.owner
     return isinstance(owner, Node) and owner.kind == "prim::If" and _short_circuit(owner) is not None and _is_next_condition(owner)
+
+
+def _possible(name: str) -> Function:
+    """What reads an attribute that may be missing: None where it is."""
+    return Function(f"get {name}", lambda target: getattr(target, name, None))
 
 
 _HANDLERS: dict[str, Callable[[_Compiler, Node], None]] = {

@@ -186,7 +186,7 @@ class ClassType(Type):
 
     `attributes` maps names to types in order; the frontend fills it while it compiles ``__init__`` and freezes it
     then. `python` is the Python class (None for one that came from an archive). `revision` counts the changes of `attributes` after programs may have
-    been made: those made before no longer fit.
+    been made: those made before no longer fit. `missing` are the attributes that an object may lack: they are Optionals here, None while they are missing.
     """
 
     name: str
@@ -195,6 +195,7 @@ class ClassType(Type):
     is_module: bool = False
     is_enum: bool = False
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    missing: set[str] = dataclasses.field(default_factory=set)
     revision: int = 0
 
     def __str__(self) -> str:

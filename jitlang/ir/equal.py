@@ -73,7 +73,14 @@ def _class_key(kind: Any) -> Any:
     if isinstance(kind, StructType):
         return (kind.name, [(n, str(t)) for n, t in kind.fields.items()])
     if isinstance(kind, ClassType):
-        return (kind.name, kind.is_module, kind.is_enum, [(n, str(t)) for n, t in kind.attributes.items()], literal_key(dict(written_values(kind))))
+        return (
+            kind.name,
+            kind.is_module,
+            kind.is_enum,
+            [(n, str(t)) for n, t in kind.attributes.items()],
+            sorted(kind.missing),
+            literal_key(dict(written_values(kind))),
+        )
     if isinstance(kind, type) and issubclass(kind, BaseException):
         return ("exception", [c.__name__ for c in kind.__mro__])
     return None

@@ -8,6 +8,7 @@ entry @main                                     # the first function, where ther
 exception app.TooLarge(ValueError)              # an exception class of the user's
 class Point:                                    # `class Net module:`, `class Color enum:`, `struct Pair:`
   x: int
+  y?: Optional[int]                             # an object may lack it
 graph @main(%a: int, %b: float = 1.0) -> float with [pure=True] at $0:1:0-9:20:
   %1: float = py::float(%a) at $0:2:8-16        # scope 0, line 2, columns 8 to 16 (counted from 0)
   %k: int = 3                                   # short for prim::Constant[value=3]()
@@ -161,7 +162,7 @@ def _declarations(program: Program, hook: Hook | None) -> list[str]:
             members = [f"  {name}: {inner}" for name, inner in kind.fields.items()]
             head = f"struct {kind.name}"
         else:
-            members = [f"  {_member(name)}: {inner}" for name, inner in kind.attributes.items()]
+            members = [f"  {_member(name)}{'?' * (name in kind.missing)}: {inner}" for name, inner in kind.attributes.items()]
             members += [f"  {_member(name)} = {write_literal(value, hook)}" for name, value in written_values(kind).items()]
             head = f"class {kind.name}{' module' * kind.is_module}{' enum' * kind.is_enum}"
         lines += [head + ":" * bool(members), *members]

@@ -144,6 +144,7 @@ class _Reader:
             kind.fields.update(members)
         else:
             kind.attributes.update(members)
+            kind.missing.update(tree.missing)
             kind.values = {name: self._literal(value, tree.line) for name, value in tree.values.items()}
 
     def _type(self, tree: TypeTree, line: int) -> Type:

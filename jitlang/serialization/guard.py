@@ -171,12 +171,12 @@ def _initialise(node: Node) -> None:
 
 
 def _fill(node: Node) -> None:
-    """Given ``%o = New()``. Result: unless all attributes of ``%o`` are set at once, each is set to an empty value of its type first."""
+    """Given ``%o = New()``. Result: unless all attributes of ``%o`` that it must have are set at once, each is set to an empty value of its type first."""
     assert node.block is not None
     kind = node.output.type
     assert isinstance(kind, ClassType)
     behind = node.block.nodes[node.block.nodes.index(node) + 1 :]
-    unset = set(kind.attributes)
+    unset = kind.attributes.keys() - kind.missing
     for other in itertools.takewhile(lambda n: n.kind in _HARMLESS, behind):
         if other.kind == "prim::SetAttr" and other.inputs[0] is node.output:
             unset.discard(other.attributes["name"])
@@ -219,6 +219,8 @@ class _Empty:
     def attributes(self, target: Value, kind: ClassType) -> None:
         """Sets the attributes of an object that can be set; one that can only hold an object of a class that is being made stays as it is."""
         for name, inner in kind.attributes.items():
+            if name in kind.missing:
+                continue  # None, as it is
             if isinstance(inner, ClassType) and inner in self.making:
                 raise IRError(f"the attribute {name} of {kind} can never be set")
             node = Node("prim::SetAttr", [target, self.of(inner)], where=self.place.range, name=name)

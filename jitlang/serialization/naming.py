@@ -78,7 +78,7 @@ class StoredTypes:
             for inner in outer.walk():
                 if isinstance(inner, ClassType) and inner not in self._classes:
                     name = self._name(inner.name, inner.python)
-                    self._classes[inner] = ClassType(name, {}, inner.python, inner.is_module, inner.is_enum, inner.values)
+                    self._classes[inner] = ClassType(name, {}, inner.python, inner.is_module, inner.is_enum, inner.values, inner.missing)
                     todo += inner.attributes.values()
                 elif isinstance(inner, TupleType) and inner.name and inner.name not in self._tuples:
                     self._tuples[inner.name] = self._name(inner.name, classes.get(inner.name))

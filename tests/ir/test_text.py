@@ -24,6 +24,7 @@ exception app.VeryWrong(app.Wrong)
 class Point:
   x: int
   y: List[Point]
+  z?: Optional[str]
 class Net module:
   weight: Tensor[float32, 2]
 class Color enum:

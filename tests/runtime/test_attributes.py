@@ -112,3 +112,113 @@ def test_a_class_without_annotations_has_a_form_for_each_type(tier: str, monkeyp
         return whole.add(1), real.add(0.25), text.add("b"), whole.n, real.n, text.n
 
     assert jl.script(both)(2) == both(2)
+
+
+# ---- attributes that an object may lack ----------------------------------------------------------------------------
+
+
+class Partial:
+    """Which attributes it has depends on how it was made."""
+
+    def __init__(self, n: int) -> None:
+        if n > 0:
+            self.x = n
+        if n > 1:
+            self.text = "a" * n
+        if n > 2:
+            self.items = [n]
+            self.tensor = jl.ones(n)
+        self.n = n
+
+
+class Holder(nn.Module):
+    """A module with such an object."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        self.part = Partial(n)
+
+    def forward(self, n: int) -> int:
+        return self.part.x + n
+
+    @jl.export
+    def change(self, n: int) -> Partial:
+        self.part.text = "b"
+        self.part.items = [n]
+        return self.part
+
+    @jl.export
+    def renew(self, n: int) -> int:
+        self.part = Partial(n)
+        return self.part.n
+
+
+def make(n: int) -> Partial:
+    return Partial(n)
+
+
+def read_x(p: Partial) -> int:
+    return p.x
+
+
+def read_items(p: Partial) -> int:
+    return len(p.items)
+
+
+def read_tensor(p: Partial) -> float:
+    return float(p.tensor.sum())
+
+
+def fill_in(p: Partial) -> int:
+    p.text = "new"
+    return p.n
+
+
+def shown(value: Any) -> Any:
+    if isinstance(value, jl.Tensor):
+        return value.tolist()
+    return {k: shown(v) for k, v in sorted(vars(value).items())} if hasattr(value, "__dict__") else value
+
+
+def attempt(call: Callable[[], Any]) -> Any:
+    try:
+        return shown(call())
+    except AttributeError as error:
+        return f"AttributeError {error}"
+
+
+def through_a_file(obj: Any) -> Any:
+    stream = io.BytesIO()
+    jl.save(obj, stream)
+    stream.seek(0)
+    return jl.load(stream)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("n", range(4))
+def test_objects_that_lack_attributes(n: int, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_TIER", tier)
+    assert attempt(lambda: jl.script(make)(n)) == attempt(lambda: through_a_file(jl.script(make))(n)) == shown(Partial(n))
+    for function in (read_x, read_items, read_tensor, fill_in):
+        scripted = jl.script(function)
+        for _ in range(3):
+            wanted, given = Partial(n), Partial(n)
+            assert attempt(lambda: scripted(given)) == attempt(lambda: function(wanted))  # noqa: B023
+            assert shown(given) == shown(wanted)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("n", range(4))
+def test_modules_with_objects_that_lack_attributes(n: int, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_TIER", tier)
+
+    def run(m: Any) -> list[Any]:
+        found = [attempt(lambda: m(5)), attempt(lambda: m.part), attempt(lambda: m.change(7)), attempt(lambda: m.part), attempt(lambda: m(6))]
+        return [*found, m.renew(0), attempt(lambda: m.part), attempt(lambda: m(7)), m.renew(2), attempt(lambda: m.part), attempt(lambda: m(8))]
+
+    wanted = run(Holder(n))
+    assert run(jl.script(Holder(n))) == wanted
+    loaded = through_a_file(jl.script(Holder(n)))
+    assert shown(loaded.part) == shown(Partial(n))
+    assert run(loaded) == wanted
+    assert shown(through_a_file(loaded).part) == shown(Partial(2))

@@ -176,9 +176,11 @@ def fill_set(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr[
 
 
 @kernel
-def is_unset(plan: ptr[Plan], at: ptr[u8]) -> b1:
-    """Whether an attribute was never set: a null pointer that does not mean None."""
-    kind = plan.kind
+def is_unset(part: ptr[Part], at: ptr[u8]) -> b1:
+    """Whether an attribute was never set: a null pointer that does not mean None, or None where that means that it is missing."""
+    kind = part.plan.kind
+    if part.missing != 0:
+        return cast(ptr[ptr[u8]], at)[0] == null(ptr[u8]) if kind == NULLABLE else at[0] == 0
     if kind == STR or kind == OBJECT or (kind >= TENSOR and kind <= SET):
         return cast(ptr[ptr[u8]], at)[0] == null(ptr[u8])
     return False
@@ -460,7 +462,7 @@ def update_attributes(state: ptr[State], plan: ptr[Plan], native: ptr[u8], objec
         part = cast(ptr[Part], plan.parts) + i
         at = native + part.offset
         key = cast(ptr[ptr[u8]], part.name)[0]
-        if not is_unset(part.plan, at):
+        if not is_unset(part, at):
             item = null(ptr[u8])
             done = b1(True)
             old = attribute(object, held, key)

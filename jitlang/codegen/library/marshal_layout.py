@@ -52,11 +52,12 @@ class Plan:
 
 @struct
 class Part:
-    """An element of a tuple or an attribute of an object: the cell with its interned name, its plan, where it stands."""
+    """An element of a tuple or an attribute of an object: the cell with its interned name, its plan, where it stands; `missing`: an object may lack it."""
 
     name: ptr[u8]
     plan: ptr[Plan]
     offset: i64
+    missing: i64
 
 
 @struct

@@ -420,7 +420,9 @@ def read_attributes(state: ptr[State], object: ptr[u8], held: ptr[u8], plan: ptr
         item = attribute(object, held, cast(ptr[ptr[u8]], part.name)[0])
         if item == null(ptr[u8]):
             clear_error()
-            return MISFIT
+            if part.missing == 0:
+                return MISFIT
+            continue  # None, as it is
         status = read_part(state, item, part.plan, made + part.offset)
         decref(item)
         if status != DONE:

@@ -129,7 +129,7 @@ def fill_object(state: ptr[State], plan: ptr[Plan], native: ptr[u8], object: ptr
     """The attributes of a new Python object."""
     for i in range(plan.count):
         part = cast(ptr[Part], plan.parts) + i
-        if not is_unset(part.plan, native + part.offset):
+        if not is_unset(part, native + part.offset):
             item = write_part(state, part.plan, native + part.offset)
             if item == null(ptr[u8]):
                 return False

@@ -106,7 +106,7 @@ def _fields(b: FunctionBuilder, type: Type) -> Fields:
             return {"kind": m.NULLABLE, "first": plan_of(b, type.element)}
         return {"kind": m.OPTIONAL, "first": plan_of(b, type.element), "offset": size_and_align(type.element)[1]}
     if isinstance(type, TupleType):
-        parts = [("null", kind, at) for kind, at in parts_of(type.elements)]
+        parts = [("null", kind, at, False) for kind, at in parts_of(type.elements)]
         made: Fields = {"kind": m.TUPLE, "count": len(parts), "parts": _parts(b, type, parts)}
         return {**made, "python": cell(b.module, ["named tuple", type.name, *type.fields])} if type.name else made
     if isinstance(type, ClassType) and not type.is_enum:
@@ -118,7 +118,7 @@ def _class_fields(b: FunctionBuilder, type: ClassType) -> Fields:
     from jitlang.codegen.script.objects import class_info, layout  # it imports the conversions that import this module
 
     offsets, _ = layout(type)
-    parts = [(cell(b.module, ["name", name]), kind, offsets[name]) for name, kind in type.attributes.items()]
+    parts = [(cell(b.module, ["name", name]), kind, offsets[name], name in type.missing) for name, kind in type.attributes.items()]
     return {
         "kind": m.OBJECT,
         "count": len(parts),
@@ -130,11 +130,12 @@ def _class_fields(b: FunctionBuilder, type: ClassType) -> Fields:
     }
 
 
-def _parts(b: FunctionBuilder, type: Type, parts: list[tuple[str, Type, int]]) -> str:
+def _parts(b: FunctionBuilder, type: Type, parts: list[tuple[str, Type, int, bool]]) -> str:
     if not parts:
         return "null"
-    items = ", ".join(f"{{ptr, ptr, i64}} {{ptr {name}, ptr {plan_of(b, kind)}, i64 {at}}}" for name, kind, at in parts)
-    return b.module.constant(f"jl.parts<{type}>", f"internal constant [{len(parts)} x {{ptr, ptr, i64}}] [{items}], align 8")
+    word = "{ptr, ptr, i64, i64}"
+    items = ", ".join(f"{word} {{ptr {name}, ptr {plan_of(b, kind)}, i64 {at}, i64 {int(missing)}}}" for name, kind, at, missing in parts)
+    return b.module.constant(f"jl.parts<{type}>", f"internal constant [{len(parts)} x {word}] [{items}], align 8")
 
 
 def is_cyclic(type: ClassType) -> bool:

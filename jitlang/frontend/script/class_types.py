@@ -32,7 +32,6 @@ from jitlang.types import NONE, ClassType, OptionalType, TensorType, Type, is_su
 _TYPES: weakref.WeakKeyDictionary[type, list[ClassType]] = weakref.WeakKeyDictionary()
 _DECLARED: weakref.WeakKeyDictionary[type, ClassType] = weakref.WeakKeyDictionary()
 _OPEN: set[ClassType] = set()
-_MISSING: weakref.WeakKeyDictionary[ClassType, frozenset[str]] = weakref.WeakKeyDictionary()
 _NAMES: dict[str, weakref.ref[type]] = {}
 # (class, argument types) → ClassType, installed by `jitlang.frontend.script.unit`: compiles __init__ to find the attributes.
 _infer: list[Callable[[ClassType, Sequence[Any] | None], None]] = []
@@ -177,12 +176,7 @@ def _fill(type: ClassType, arguments: Sequence[Any] | None) -> None:
         missing = [n for n, t in type.attributes.items() if n not in certain and t != NONE and not isinstance(t, OptionalType)]
         for name in missing:
             type.attributes[name] = optional(type.attributes[name])
-        _MISSING[type] = frozenset(missing)
-
-
-def may_be_missing(type: ClassType) -> frozenset[str]:
-    """The attributes that an object may lack; they are kept as Optionals, None while they are missing."""
-    return _MISSING.get(type, frozenset())
+        type.missing.update(missing)
 
 
 def _annotated(cls: type) -> bool:
@@ -238,14 +232,14 @@ def instance_type(value: Any) -> ClassType | None:
     held = dict(_attributes_of(value))
     if declared is not None and _conforms(held, declared):
         return declared
-    for known in _TYPES.get(cls, []):
-        if _conforms(held, known):
-            return known
     made = _new(cls)
     for name, item in held.items():
         found = type_of_value(item)
         if found is not None:
             made.attributes.setdefault(name, general(found, True))
+    for known in _TYPES.get(cls, []):
+        if made.attributes.keys() <= known.attributes.keys() and _conforms(held, known):
+            return known
     if _TYPES.get(cls):
         made.name = f"{made.name}_{len(_TYPES[cls])}"
     _TYPES.setdefault(cls, []).append(made)
@@ -263,6 +257,8 @@ def _attributes_of(value: Any) -> Iterator[tuple[str, Any]]:
 def _conforms(held: dict[str, Any], type: ClassType) -> bool:
     for name, kind in type.attributes.items():
         if name not in held:
+            if name in type.missing:
+                continue
             return False
         inner = kind.element if isinstance(kind, OptionalType) else kind
         if isinstance(inner, ClassType) and not inner.is_module and _DECLARED.get(held[name].__class__) is inner:

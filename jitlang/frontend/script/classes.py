@@ -22,7 +22,6 @@ from jitlang.frontend.script.class_types import (
     class_type_for,
     is_open,
     is_script_class,
-    may_be_missing,
     module_items,
     widen_attribute,
 )
@@ -109,7 +108,7 @@ class Classes(Tensors):
             return self.call_function(self.info(held.fget), [value], {}, owner=self.owner_of(type, name))
         if name in type.attributes:
             found = self.emit("prim::GetAttr", (value,), (type.attributes[name],), name=name).output
-            if name in may_be_missing(type):
+            if name in type.missing:
                 return self.present(found, "AttributeError", f"'{type}' object has no attribute '{name}'")
             return found
         if name in type.values:
@@ -353,10 +352,7 @@ class Classes(Tensors):
     def new_object(self, type: ClassType) -> Value:
         """An object whose attributes are not set yet."""
         self.unit.note_type(type)
-        made = self.emit("prim::New", (), (type,), cls=type.name).output
-        for name in sorted(may_be_missing(type)):
-            self.emit("prim::SetAttr", (made, self.convert(self.none(), type.attributes[name], f"'{name}'")), (), name=name)
-        return made
+        return self.emit("prim::New", (), (type,), cls=type.name).output
 
     def bind_arguments(self, info: FunctionInfo, positional: Sequence[Result], keywords: dict[str, Result]) -> list[Result]:
         """The argument of each parameter of a Python function, converted to what it declares."""

@@ -14,6 +14,7 @@ from jitlang.config import flag
 from jitlang.errors import CompileError, ScriptNameError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import parameter_type, type_of_value
 from jitlang.frontend.emitter import Static
+from jitlang.frontend.script.base import show_static
 from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
@@ -52,6 +53,8 @@ class FunctionCallee(Callee):
             kind = type_of_value(value)
             if kind is None:
                 check_argument(value)
+                if parameter.type is not None:
+                    raise ScriptTypeError(f"expected {parameter.type}, got {show_static(value)}")
                 return None
             return parameter_type(kind, parameter.type)
         except CompileError as error:

@@ -8,8 +8,10 @@ part needs of a higher one is declared here.
 from __future__ import annotations
 
 import ast
+import builtins
 import enum
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -469,13 +471,12 @@ class ScriptBase(LoopEmitter):
 
     def undefined(self, name: str) -> NoReturn:
         """Raises the error for a name that stands for nothing, with the nearest known name as a hint."""
-        import difflib
-
         info = getattr(self.lookup, "__self__", None)
         if isinstance(info, FunctionInfo) and info.is_bound_later(name):
             self.fail(ForwardNameError, f"name '{name}' is not defined yet", hint="it is bound further down")
-        near = difflib.get_close_matches(name, [n for n in self.env if not n.startswith("$")], 1)
-        self.fail(ScriptNameError, f"name '{name}' is not defined", hint=f"did you mean '{near[0]}'?" if near else "")
+        known = [n for n in (*self.env, *dir(builtins)) if not n.startswith("$")]
+        hint = f"import it in the module: import {name}" if name in sys.stdlib_module_names else suggestion(name, known)
+        self.fail(ScriptNameError, f"name '{name}' is not defined", hint=hint)
 
 
 def _joined_displays(a: Type, b: Type) -> Type | None:
@@ -554,8 +555,18 @@ def signature_text(row: Operator) -> str:
     return f"{row.name}({', '.join(f'{a.name}: {a.type}' for a in row.schema.arguments)})"
 
 
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The hint for a name that is none of those known: the nearest of them, if one is near."""
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), 1)
+    return f"did you mean '{near[0]}'?" if near else ""
+
+
 def show_static(value: Any) -> str:
     """What a compile-time object is, in words."""
+    if isinstance(value, Callee):
+        return "a function"
     name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
     if isinstance(value, type):
         return f"the class {name}"
@@ -569,4 +580,4 @@ def walrus_names(*nodes: ast.AST | None) -> list[str]:
     return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))
 
 
-__all__ = ["MISSING", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "absent", "describe", "show_static", "walrus_names"]
+__all__ = ["MISSING", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "absent", "describe", "show_static", "suggestion", "walrus_names"]

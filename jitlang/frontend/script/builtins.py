@@ -183,7 +183,9 @@ class Builtins(Sequences):
 
     def builtin_round(self, positional: Arguments, keywords: Keywords) -> Result:
         """``round(…)``."""
-        values = [self.value(p, "the argument") for p in [*positional, *keywords.values()]]
+        given = [*positional, *keywords.values()]
+        self.arity("round", given, {}, 1, 2)
+        values = [self.value(p, "the argument") for p in given]
         if isinstance(values[0].type, TensorType):
             return self.op("aten::round", *values)
         if isinstance(values[0].type, ClassType):
@@ -244,7 +246,10 @@ class Builtins(Sequences):
         """``super(…)``."""
         del keywords
         if positional:
-            return Static(SuperValue(self.value(positional[1], "the object"), positional[0].value))  # type: ignore[union-attr]
+            cls = positional[0]
+            if len(positional) != 2 or not isinstance(cls, Static) or not isinstance(cls.value, type):
+                self.type_error("super() takes a class and an object, or nothing", hint="write super()")
+            return Static(SuperValue(self.value(positional[1], "the object"), cls.value))
         value = self.env.get(self.first_parameter())
         if not isinstance(value, Value) or self.owner is None:
             self.type_error("super() is possible in a method only")

@@ -12,8 +12,8 @@ import dataclasses
 import enum
 import functools
 import types
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from jitlang.errors import CompileError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import annotation_type, parameter_type
@@ -39,6 +39,19 @@ class Partial(Callee):
     function: Result
     positional: list[Result]
     keywords: dict[str, Result]
+
+
+class Given(list[Result]):
+    """The positional arguments of a call. Taking one that was not given is a mistake of the script, whatever is called."""
+
+    def __init__(self, lacking: Callable[[int], NoReturn]) -> None:
+        super().__init__()
+        self.lacking = lacking
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int) and not -len(self) <= index < len(self):
+            self.lacking(len(self))
+        return super().__getitem__(index)
 
 
 class Calls(Nested):
@@ -108,7 +121,8 @@ class Calls(Nested):
 
     def arguments(self, node: ast.Call) -> tuple[list[Result], dict[str, Result]]:
         """The arguments of a call, evaluated from left to right."""
-        positional: list[Result] = []
+        name = ast.unparse(node.func)
+        positional: list[Result] = Given(lambda count: self.type_error(f"{name}() takes more arguments, {count} given"))
         keywords: dict[str, Result] = {}
         for arg in node.args:
             with self.at(arg):
@@ -188,7 +202,7 @@ class Calls(Nested):
         kind = operator_kind(function)
         if kind is not None:
             return self.call_operator(OperatorName(kind, function), positional, keywords)
-        self.type_error(f"{show_static(function)} cannot be called in a script")
+        self.type_error(f"{show_static(function)} cannot be called in a script", hint="call it outside, and pass what it gives as an argument")
 
     def call_callee(self, function: Callee, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """Calls a compile-time callable that is no Python function."""

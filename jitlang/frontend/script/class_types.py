@@ -75,7 +75,7 @@ def is_script_class(cls: Any) -> bool:
     """Whether a class can be a script class: the user's own, with Python source."""
     if not isinstance(cls, type) or issubclass(cls, BaseException | enum.Enum) or is_named_tuple(cls) or is_module_class(cls):
         return False
-    if cls.__module__ in ("builtins", "typing", "collections", "collections.abc", "functools", "itertools"):
+    if cls.__module__ in ("builtins", "typing", "collections", "collections.abc", "functools", "itertools") or cls.__module__.startswith("jitlang.frontend."):
         return False
     return "__dict__" in dir(cls) or hasattr(cls, "__slots__")
 

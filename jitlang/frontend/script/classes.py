@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from jitlang.errors import ScriptAttributeError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, named_tuple_fields, named_tuple_type, parameter_type
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent
+from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, show_static, suggestion
 from jitlang.frontend.script.class_types import (
     class_type_for,
     is_open,
@@ -129,11 +129,8 @@ class Classes(Tensors):
 
     def no_attribute(self, type: ClassType, name: str) -> NoReturn:
         """Raises the error for an attribute that a class does not have."""
-        import difflib
-
         known = [*type.attributes, *(n for n in dir(type.python) if not n.startswith("__"))]
-        near = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"assign it in {type}.__init__"
+        hint = suggestion(name, known) or f"assign it in {type}.__init__"
         self.fail(ScriptAttributeError, f"{type} has no attribute '{name}'", hint=hint)
 
     def static_attribute(self, held: Any, name: str) -> Result:
@@ -161,7 +158,8 @@ class Classes(Tensors):
                 return Static(types.MethodType(raw.__func__, held))
         found = getattr(held, name, MISSING)
         if found is MISSING:
-            self.fail(ScriptAttributeError, f"{getattr(held, '__name__', repr(held))} has no attribute '{name}'")
+            what = getattr(held, "__name__", show_static(held))
+            self.fail(ScriptAttributeError, f"{what} has no attribute '{name}'", hint=suggestion(name, dir(held)))
         return self.static(found)
 
     def operator_of_module(self, module: types.ModuleType, name: str) -> str | None:

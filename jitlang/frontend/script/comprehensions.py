@@ -16,6 +16,7 @@ from jitlang.frontend.script.base import walrus_names
 from jitlang.frontend.script.items import Fixed
 from jitlang.frontend.script.iteration import Iteration
 from jitlang.ir.graph import Value
+from jitlang.types import BOOL, ListType
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
 
@@ -152,5 +153,5 @@ class Comprehensions(Iteration):
 
         self.clauses(node, add)
         if "Never" in str(made.type):
-            return self.convert(made, type(made.type)(self.constant(True).type), "the items")  # type: ignore[call-arg]
+            return self.convert(made, ListType(BOOL), "the items")
         return made

@@ -13,8 +13,9 @@ from typing import Any
 from jitlang.errors import ScriptAttributeError
 from jitlang.frontend.annotations import named_tuple_class
 from jitlang.frontend.emitter import Result
-from jitlang.frontend.script.base import absent
+from jitlang.frontend.script.base import absent, suggestion
 from jitlang.frontend.script.builtins import Builtins
+from jitlang.frontend.script.match import substitute
 from jitlang.frontend.script.subscripts import void
 from jitlang.ir.graph import Value
 from jitlang.registry import all_operators, overloads
@@ -60,7 +61,7 @@ class Methods(Builtins):
             return self.str_format(value, positional, keywords)
         if name == "format_map" and value.is_constant:
             return self.format_map(value, self.value(positional[0], "the mapping"))
-        if name == "join":
+        if name == "join" and positional:
             positional = [self.items(p) for p in positional]
             if isinstance(positional[0], Value) and positional[0].type == ListType(NEVER):
                 self.settle(positional[0], ListType(STR))
@@ -74,13 +75,10 @@ class Methods(Builtins):
             return found
         of_type = [r for r in rows if self.takes_self(r.schema.arguments[0].type, value.type)]
         if not of_type:
-            import difflib
-
-            known = sorted({r.name for r in _methods() if self.takes_self(r.schema.arguments[0].type, value.type)})
-            near = difflib.get_close_matches(name, known, 1)
-            self.fail(ScriptAttributeError, f"{value.type} has no method '{name}'", hint=f"did you mean '{near[0]}'?" if near else "")
+            known = {r.name for r in _methods() if self.takes_self(r.schema.arguments[0].type, value.type)}
+            self.fail(ScriptAttributeError, f"{value.type} has no method '{name}'", hint=suggestion(name, sorted(known)))
         given = ", ".join(str(self.value(p, "an argument").type) for p in positional)
-        shapes = [", ".join(f"{a.name}: {a.type}" for a in r.schema.arguments[1:]) for r in of_type]
+        shapes = [", ".join(f"{a.name}: {shown_type(a.type, value.type)}" for a in r.schema.arguments[1:]) for r in of_type]
         self.type_error(f"{value.type}.{name}({given}) is not possible", hint="it takes " + " or ".join(f"({s})" for s in shapes))
 
     def takes_self(self, formal: Type, given: Type) -> bool:
@@ -204,6 +202,15 @@ class Methods(Builtins):
         if name.startswith("__"):
             return self.dunder(value, name, positional)
         self.fail(ScriptAttributeError, f"{type} has no method '{name}'")
+
+
+def shown_type(formal: Type, owner: Type) -> Type:
+    """What a method's parameter takes, for the user: with the types that the object holds."""
+    if isinstance(owner, ListType) and owner.element != NEVER:
+        return substitute(formal, {"t": owner.element})
+    if isinstance(owner, DictType) and owner.key != NEVER:
+        return substitute(formal, {"k": owner.key, "v": owner.value})
+    return formal
 
 
 @functools.cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from jitlang.errors import ScriptValueError
 from jitlang.frontend.annotations import join_containers
 from jitlang.frontend.emitter import Left, Maybe, Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent
@@ -357,11 +358,16 @@ class Sequences(Strings):
             if isinstance(source, Value) and isinstance(source.type, TensorType):
                 return self.op(f"aten::{name}", source)
             if isinstance(source, Value) and isinstance(source.type, TupleType) and key is None:
-                return self.extreme(name, list(self.parts_of(source)), keywords)
+                parts = self.parts_of(source)
+                if not parts:
+                    self.fail(ScriptValueError, f"{name}() of a tuple without elements")
+                return self.extreme(name, list(parts), keywords)
             return self.extreme_of_list(name, self.items(source), key, keywords.get("default"))
         values = [self.value(p, "an argument") for p in positional]
         if key is not None:
             return self.extreme_of_list(name, self.list_of(values), key, None)
+        if not values:
+            self.type_error(f"{name}() takes more arguments, 0 given")
         best = values[0]
         for other in values[1:]:
             best = self.better(name, best, other)
@@ -433,11 +439,13 @@ class Sequences(Strings):
         """``map(…)``."""
         del keywords
         function, sources = positional[0], positional[1:]
+        if not sources:
+            self.type_error("map() takes a function and what it is called with, 1 given")
         iterable = self.inner(sources[0]) if len(sources) == 1 else self.inner(self.builtin_zip(list(sources), {}))
         made = self.empty_list()
 
         def add(item: Result) -> None:
-            args = [item] if len(sources) == 1 else list(item.value.items)  # type: ignore[union-attr]
+            args = list(item.value.items) if len(sources) > 1 and isinstance(item, Static) else [item]
             self.append(made, self.value(self.call_value(function, args, {}), "the result"))
 
         self.for_each(iterable, add, [])

@@ -272,7 +272,9 @@ class Subscripts(Conditions):
                 self.settle(base, ListType(item.type))
             self.op("py::setitem", base, self.whole(index, type), item)
         elif isinstance(type, DictType):
-            self.op("py::setitem", base, self.value(index, "the key"), self.value(value, "the value"))
+            key = self.value(index, "the key")
+            self.check_key(key, type)
+            self.op("py::setitem", base, key, self.value(value, "the value"))
         elif isinstance(type, ClassType):
             self.call_method(base, "__setitem__", [self.value(index, "the index"), value], {})
         else:

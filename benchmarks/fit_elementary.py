@@ -175,6 +175,12 @@ def lgamma_tail(x: mp.mpf) -> mp.mpf:
     return (mp.loggamma(2 + x) / x - mp.digamma(2) - x * LGAMMA_SECOND) / x**2
 
 
+def sinc(z: mp.mpf) -> mp.mpf:
+    """sin(pi * x) / (pi * x), z = x*x."""
+    x = mp.pi * mp.sqrt(z)
+    return mp.mpf(1) if z < mp.mpf(2) ** -400 else mp.sin(x) / x
+
+
 LGAMMA_SECOND = (mp.zeta(2) - 1) / 2
 FITS: dict[str, Fit] = {
     "EXP_F32": Fit(row_exp(2), -LN2_2, LN2_2, 5, lambda x: x**2, True),
@@ -200,8 +206,13 @@ FITS: dict[str, Fit] = {
     "LOG_ERFC_F32": Fit(lambda x: -mp.log(mp.erfc(x)), 0.79, 4.0, 8, lambda x: mp.erfc(x) / mp.erf(x), True),
     "ERFCX_F64": Fit(shepherd(3.0), shepherd_t(3.0, 0.49), shepherd_t(3.0, 27.4), 23, one, head=2),
     "LGAMMA_F64": Fit(lgamma_tail, -0.5, 0.5, 18, lambda x: x**2),
+    "SINC_F64": Fit(sinc, 0, 0.2501, 10, one, head=4),
     "ERFCX_F64_SHORT": Fit(shepherd(2.0), -1, shepherd_t(2.0, 10.3), 13, one),
 }
+
+# lgamma next to its zeros z at negative x, e from a pole -n: slope * (x - z) + u**2 * p(u), u = (z - x) / e, |u| <= LGAMMA_NEAR. It is nearly
+# -log|x + n| + constant there, so p is nearly that of -log(1 - u), the more so as the zeros approach the poles. After -16 no float lies so near.
+LGAMMA_NEAR, LGAMMA_TERMS, LGAMMA_LAST = mp.mpf(1) / 16, 11, 16
 
 # Numbers as pairs: the nearest binary64 (binary32 in *_F32), then the nearest to what is left.
 PAIRS: dict[str, mp.mpf] = {
@@ -219,7 +230,7 @@ PAIRS: dict[str, mp.mpf] = {
     "TWO_SQRT_TWO_OVER_PI": 2 * mp.sqrt(2 / mp.pi),
     "DIGAMMA_OF_TWO": mp.digamma(2),
     "LGAMMA_SECOND": LGAMMA_SECOND,
-    "LOG_PI": mp.log(mp.pi),
+    "TWELFTH": 1 / mp.mpf(12),
     "HALF_LOG_TWO_PI": mp.log(2 * mp.pi) / 2,
     "SELU_SCALE": mp.mpf("1.0507009873554804934193349852946"),
     "SELU_NEGATIVE": mp.mpf("1.0507009873554804934193349852946") * mp.mpf("1.6732632423543772848170429916717"),
@@ -248,18 +259,84 @@ def trailing(name: str, c: mp.mpf, bits: int) -> str:
     return f"{name} = ({float(high)!r}, {float(c - high)!r})"
 
 
+def rows(items: str) -> str:
+    """Items as indented lines of moderate length."""
+    lines, line = [], ""
+    for item in items.split(", "):
+        if len(line) + len(item) > 150:
+            lines.append(line.rstrip())
+            line = ""
+        line += item + ", "
+    lines.append(line.rstrip())
+    return "\n".join("    " + r for r in lines)
+
+
 def wrapped(line: str) -> str:
     """A long tuple on several lines."""
     head, _, rest = line.partition(" = (")
     body, _, comment = rest.partition(")  # ")
-    rows, row = [], ""
-    for item in body.split(", "):
-        if len(row) + len(item) > 150:
-            rows.append(row.rstrip())
-            row = ""
-        row += item + ", "
-    rows.append(row.rstrip())
-    return "\n".join([f"{head} = (  # {comment}", *("    " + r for r in rows), ")"])
+    return f"{head} = (  # {comment}\n{rows(body)}\n)"
+
+
+def lgamma_zeros() -> list[mp.mpf]:
+    """The zeros of lgamma at negative x, from the greatest on to the pole at -LGAMMA_LAST."""
+    zeros = [mp.findroot(lambda x: mp.log(abs(mp.rgamma(x))), start) for start in (mp.mpf("-2.457"), mp.mpf("-2.7477"), mp.mpf("-3.1436"))]
+    for n in range(4, LGAMMA_LAST + 1):
+        for side in (1, -1):
+            e = side / mp.factorial(n)
+            zeros.append(mp.findroot(lambda x: mp.log(abs(mp.rgamma(x))), (-n + e, -n + e * mp.mpf("1.01"))))
+    return zeros
+
+
+def plain_bend(u: mp.mpf) -> mp.mpf:
+    """p of LGAMMA_NEAR where lgamma is a logarithm: (-log(1 - u) - u) / u**2."""
+    return mp.mpf(1) / 2 if abs(u) < mp.mpf(2) ** -400 else (-mp.log1p(-u) - u) / u**2
+
+
+def lgamma_bends(zeros: list[mp.mpf]) -> list[list[mp.mpf]]:
+    """The coefficients of p at each zero: the plain ones, corrected by the shortest polynomial that does."""
+
+    def fit(f: Function, terms: int) -> tuple[list[mp.mpf], mp.mpf]:
+        return remez(Fit(f, -LGAMMA_NEAR, LGAMMA_NEAR, terms, lambda u: u))
+
+    plain, _ = fit(plain_bend, LGAMMA_TERMS)
+    rows = []
+    for zero in zeros:
+        e = zero - mp.nint(zero)
+        series = [mp.polygamma(k - 1, zero) / mp.factorial(k) * (-e) ** k - mp.mpf(1) / k for k in range(2, 50)]
+        correction, worst = [], max(abs(mp.polyval(series[::-1], u) * u) for u in (LGAMMA_NEAR, -LGAMMA_NEAR))
+        while worst > mp.mpf(2) ** -60:
+            correction, worst = fit(lambda u, s=series: mp.polyval(s[::-1], u), len(correction) + 1)
+        correction += [mp.mpf(0)] * (LGAMMA_TERMS - len(correction))
+        rows.append([c + d for c, d in zip(plain, correction, strict=True)])
+    return rows
+
+
+def column(values: list[float]) -> list[float]:
+    """The values without repetitions at the end: the last one holds from there on."""
+    end = len(values)
+    while end > 1 and values[end - 2] == values[end - 1]:
+        end -= 1
+    return values[:end]
+
+
+def lgamma_columns() -> None:
+    """Prints what `lgamma` needs next to its zeros: one number for each half unit from -2 downwards, as each holds one zero."""
+    zeros = lgamma_zeros()
+    assert [int(mp.ceil(2 * z)) for z in zeros] == list(range(-4, -4 - len(zeros), -1))
+    bends = lgamma_bends(zeros)
+    table = {"LGAMMA_SCALE": [float(1 / (mp.nint(z) - z)) for z in zeros]}
+    for name, numbers, parts in ("LGAMMA_ZERO", zeros, 3), ("LGAMMA_SLOPE", [mp.digamma(z) for z in zeros], 2):
+        for end in ("", "_LOW", "_LOWEST")[:parts]:
+            table[name + end] = [float(c) for c in numbers]
+            numbers = [c - mp.mpf(float(c)) for c in numbers]
+    for name, values in table.items():
+        print(wrapped(f"{name} = ({text(values, False)})  # from -2 downwards, one for each half unit"))
+    print("LGAMMA_BENDS = (  # as above, for each power of u; the last number of each holds from there on")
+    for k in range(LGAMMA_TERMS):
+        values = column([float(row[k]) for row in bends])
+        print(rows(f"({text(values, False)}{',' * (len(values) == 1)})"))
+    print(")")
 
 
 def main() -> None:
@@ -274,6 +351,7 @@ def main() -> None:
     # Stirling's series: Bernoulli numbers B(2k) / (2k (2k - 1)), exact up to rounding.
     series = [mp.bernoulli(2 * k) / (2 * k * (2 * k - 1)) for k in range(1, 12)]
     print(wrapped(f"STIRLING = ({text(series, False)})  # in powers of 1 / x**2, times 1 / x"))
+    print(f"LN2_BITS = {hex(int(mp.floor(mp.log(2) * mp.mpf(2) ** 180)))}  # the first 180 bits of the binary fraction of ln 2")
     digits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** 1280))
     words = [hex((digits >> (1280 - 64 * (i + 1))) & (2**64 - 1)) for i in range(20)]
     print(wrapped(f"TWO_OVER_PI_WORDS = ({', '.join(words)})  # the first 20 64-bit words of the binary fraction of 2/pi"))
@@ -282,6 +360,7 @@ def main() -> None:
         if fit.head:
             print(f"{name}_HEAD = ({', '.join(map(pair, coefficients[: fit.head]))})")
         print(wrapped(f"{name} = ({text(coefficients[fit.head :], fit.f32)})  # 2**{float(mp.log(worst, 2)):.1f}"), flush=True)
+    lgamma_columns()
 
 
 if __name__ == "__main__":

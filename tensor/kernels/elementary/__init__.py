@@ -1,13 +1,13 @@
 """Elementary functions as scalar kernels: `ELEMENTARY` maps a name to the kernel.
 
 In: f32 or f64; each kernel takes its type from its argument. Out: the same type (b1 for isnan, isinf, isfinite), at most
-1 ulp from the true value. The kernels have no branch, table or call (fmod, remainder and floor_divide have a loop), so a
+1 ulp from the true value. The kernels have no branch, table or call (but fmod, remainder and floor_divide, and logaddexp in f64), so a
 loop over one of them vectorises. ``docs/elementary.md`` gives the measured errors; ``benchmarks/fit_elementary.py``
 derives the coefficients; ``tests/tensor/test_elementary_all.py`` tries all 2**32 inputs in f32.
 
 Files, lowest first: `double` (pairs, polynomials), `coefficients`, `exponential`, `logarithm`, `reduction`,
-`trigonometric`, `inverse_trigonometric`, `hyperbolic`, `power`, `error_function`, `gamma`, `activation`, `rectifier`,
-`rounding`. To add a function: write the kernel in the file of its topic, enter it here, add its rows in
+`trigonometric`, `inverse_trigonometric`, `hyperbolic`, `power`, `error_function`, `gamma`, `activation`, `log_sum`,
+`rectifier`, `rounding`. To add a function: write the kernel in the file of its topic, enter it here, add its rows in
 ``tests/tensor/test_elementary.py``.
 """
 
@@ -22,6 +22,7 @@ from jitlang.tensor.kernels.elementary import (
     gamma,
     hyperbolic,
     inverse_trigonometric,
+    log_sum,
     logarithm,
     power,
     rectifier,
@@ -43,7 +44,8 @@ _NAMES: tuple[tuple[ModuleType, str], ...] = (
     (power, "sqrt rsqrt reciprocal square pow hypot"),
     (error_function, "erf erfc"),
     (gamma, "lgamma"),
-    (activation, "sigmoid log_sigmoid softplus gelu gelu_tanh silu mish elu selu logaddexp"),
+    (activation, "sigmoid log_sigmoid softplus gelu gelu_tanh silu mish elu selu"),
+    (log_sum, "logaddexp"),
     (rectifier, "relu relu6 leaky_relu hardtanh hardsigmoid hardswish softsign"),
     (rounding, "floor ceil round trunc frac sign abs neg copysign maximum minimum nan_to_num isnan isinf isfinite fmod remainder floor_divide"),
 )

@@ -1,4 +1,4 @@
-"""Activation functions: sigmoid, silu, gelu, softplus and their kin, and logaddexp.
+"""Activation functions: sigmoid, silu, gelu, softplus and their kin.
 
 In: f32 or f64 (and parameters of the same type). Out: the same type; at most 1 ulp from the true value. The names and
 the treatment of NaN are PyTorch's; x * 0 at x = -inf is NaN, as there (silu, gelu, mish).
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from jitlang.frontend.kernel import f32, f64, fabs, fma, maximum, select, typeof
-from jitlang.tensor.kernels.elementary.coefficients import LN2, LOG_F64, SELU_NEGATIVE, SELU_SCALE, TWO_SQRT_TWO_OVER_PI
-from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, inlined, multiply2, polynomial, power_of_two, scale2, two_product, two_sum
+from jitlang.tensor.kernels.elementary.coefficients import SELU_NEGATIVE, SELU_SCALE, TWO_SQRT_TWO_OVER_PI
+from jitlang.tensor.kernels.elementary.double import add2, divide2, fast_two_sum, inlined, multiply2, power_of_two, scale, scale2, two_product, two_sum
 from jitlang.tensor.kernels.elementary.error_function import normal_short, normal_times
 from jitlang.tensor.kernels.elementary.exponential import clamp, exp_pair, exp_short, expm1_pair
-from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log1p_short, split
+from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log1p_short, log_fraction
 
 INFINITY = float("inf")
 NAN = float("nan")
@@ -102,28 +102,13 @@ def gelu_tanh(x: Any) -> Any:
 
 
 @inlined
-def log1p_exp(d: f64, dl: f64) -> Any:
-    """log(1 + exp(d + dl)) as a pair, for d <= 0."""
+def log1p_exp(d: f64, dl: f64, fraction: Any = log_fraction) -> Any:
+    """log(1 + exp(d + dl)) as a pair, for d <= 0; `fraction` as for `log1p_pair`."""
     n, h, low = exp_pair(clamp(d, f64(-746.0), f64(0.0)), select(d > -746.0, dl, 0.0))
     p = power_of_two(maximum(n, -100), d)
-    g, e = log1p_pair(h * p, low * p)
+    g, e = log1p_pair(h * p, low * p, fraction)
     tiny = d < -40.0
-    return select(tiny, scale2(h, low, n), g), select(tiny, 0.0, e)
-
-
-@inlined
-def log1p_exp_plain(d: f64) -> f64:
-    """log(1 + exp(d)) for d <= 0 with an error of a few units in the last place of f64, for results in f32."""
-    n, h, low = exp_pair(clamp(d, f64(-700.0), f64(0.0)), f64(0.0))
-    e = (h + low) * power_of_two(n, d)
-    u = 1.0 + e
-    k, m = split(u)
-    near = k == 0
-    f = select(near, e, m - 1.0)
-    s = f / (2.0 + f)
-    z = s * s
-    rest = select(near, 0.0, 0.5 * ((1.0 - u) + e))
-    return fma(f64(k), LN2[0], fma(s * z, polynomial(z, LOG_F64), s + s) + rest)
+    return select(tiny, scale(h, n), g), select(tiny, scale(low, n), e)
 
 
 @inlined
@@ -144,23 +129,6 @@ def softplus(x: Any) -> Any:
 def log_sigmoid(x: Any) -> Any:
     """log(1 / (1 + exp(-x)))."""
     return -softplus(-x)
-
-
-@inlined
-def logaddexp(x: Any, y: Any) -> Any:
-    """log(exp(x) + exp(y))."""
-    T = typeof(x)
-    high, low = select(x > y, x, y), select(x > y, y, x)
-    if T is f32:
-        result = f32(f64(high) + log1p_exp_plain(f64(low) - f64(high)))
-    else:
-        d, dl = two_sum(low, -high)
-        h, e = log1p_exp(d, dl)
-        s, t = two_sum(high, h)
-        result = s + (t + e)
-    result = select(fabs(high) == INFINITY, high, result)
-    result = select(low == -INFINITY, high, result)
-    return select((x != x) | (y != y), x + y, result)
 
 
 @inlined

@@ -81,7 +81,8 @@ def atan2(y: Any, x: Any) -> Any:
     else:
         h, low = atan_ratio(p, q)
         g, e = fast_two_sum(f64(PI[0]), -h)
-        angle = select(back, g + (e + (PI[1] - low)), h + low)
+        # A tiny angle is the quotient: unlike p and q it is not rounded twice where it is subnormal.
+        angle = select(back, g + (e + (PI[1] - low)), select(a < 1e-9 * b, a / b, h + low))
     return select((x != x) | (y != y), x + y, copysign(angle, y))
 
 

@@ -120,15 +120,15 @@ def log_pair(x: f64) -> Any:
 
 
 @inlined
-def log1p_pair(h: f64, low: f64) -> Any:
-    """log(1 + h + low) as a pair, for finite h > -1, relative error below 2**-57 for |h| > 2**-900 (or low = 0)."""
+def log1p_pair(h: f64, low: f64, fraction: Any = log_fraction) -> Any:
+    """log(1 + h + low) as a pair, for finite h > -1, |h| > 2**-900 (or low = 0); the relative error is that of `fraction`."""
     u, ul = two_sum(f64(1.0), h)
     k, m = split(u)
     s = power_of_two(maximum(-k, -1022), h)
     near = k == 0
     # From 2**1023 on what 2**-k multiplies is far below an ulp.
     f, fl = two_sum(select(near, h, m - 1.0), select(near, low, s * (ul + low)))
-    ph, pl = log_fraction(f, fl)
+    ph, pl = fraction(f, fl)
     sh, sl = add_exponent(f64(k), ph, pl)
     return sh, sl
 

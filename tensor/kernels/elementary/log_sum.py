@@ -1,0 +1,159 @@
+"""logaddexp, the logarithm of a sum of two exponentials.
+
+In: f32 or f64. Out: the same type, at most 1 ulp from the true value. Next to the curve exp(x) + exp(y) = 1, where the
+result is near 0 and max(x, y) cancels, it is computed again, at last in integers: a branch, which keeps loops over f64 from
+becoming vector code. In f32 everything is computed in f64 without a branch, with an absolute error of 2**-52 max(|x|, |y|)
+there, so that pairs of f32 nearest to the curve have more than 1 ulp.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i64, i128, kernel, select, typeof, unlikely, unrolled
+from jitlang.tensor.kernels.elementary.activation import log1p_exp
+from jitlang.tensor.kernels.elementary.coefficients import LN2, LN2_BITS, LOG_F64
+from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, polynomial, power_of_two, scale2, two_sum
+from jitlang.tensor.kernels.elementary.exponential import clamp, exp_pair
+from jitlang.tensor.kernels.elementary.logarithm import log1p_pair, log_fraction, log_fraction_pair, split
+
+INFINITY = float("inf")
+TINY_F64 = 2.2250738585072014e-308
+
+# ---- numbers of 180 binary places ---------------------------------------------------------------------------------
+# Three i64 (a, b, c) stand for a * 2**-60 + b * 2**-120 + c * 2**-180; b and c have 60 bits, a has a sign and may exceed 1.
+
+PLACE = 60
+MASK = (1 << PLACE) - 1
+
+
+def limbs(n: int) -> tuple[int, int, int]:
+    """n * 2**-180."""
+    return n >> 2 * PLACE, (n >> PLACE) & MASK, n & MASK
+
+
+ONE = limbs(1 << 3 * PLACE)
+LN2_LIMBS = limbs(LN2_BITS)
+DECAY = tuple(limbs((1 << 3 * PLACE) // math.factorial(j + 1)) for j in range(49))
+
+
+@inlined
+def carried(a: i128, b: i128, c: i128) -> Any:
+    """The number whose places are still wider than 60 bits."""
+    b += c >> PLACE
+    return i64(a + (b >> PLACE)), i64(b) & MASK, i64(c) & MASK
+
+
+@inlined
+def product(a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> Any:
+    """(a, b, c) * (d, e, f), a few units too small in the last place."""
+    a, b, c, d, e, f = i128(a), i128(b), i128(c), i128(d), i128(e), i128(f)
+    p = a * e + b * d + ((a * f + b * e + c * d) >> PLACE)
+    q = a * d + (p >> PLACE)
+    return i64(q >> PLACE), i64(q) & MASK, i64(p) & MASK
+
+
+@kernel(inline="never")
+def decay(a: i64, b: i64, c: i64) -> Any:
+    """(1 - exp(-x)) / x for x = (a, b, c) in [-0.35, 1.6]; beyond 1.1 with fewer places."""
+    s, t, u = i64(DECAY[-1][0]), i64(DECAY[-1][1]), i64(DECAY[-1][2])
+    for j in unrolled(len(DECAY) - 1):
+        s, t, u = product(a, b, c, s, t, u)
+        k = DECAY[len(DECAY) - 2 - j]
+        s, t, u = carried(i128(k[0]) - i128(s), i128(k[1]) - i128(t), i128(k[2]) - i128(u))
+    return s, t, u
+
+
+@inlined
+def shifted(m: i64, k: i64) -> Any:
+    """m * 2**-60 * 2**-k for 0 <= m < 2**60."""
+    wide = i128(m) << i128(PLACE - k % PLACE)
+    high, low = i64(wide >> PLACE), i64(wide) & MASK
+    return select(k < 60, high, 0), select(k < 60, low, select(k < 120, high, 0)), select(k < 60, 0, select(k < 120, low, select(k < 180, high, 0)))
+
+
+@inlined
+def as_pair(a: i64, b: i64, c: i64) -> Any:
+    """The number as a pair; relative error below 2**-59."""
+    n, unit = (i128(a) << PLACE) + i128(b), f64(2.0 ** (-2 * PLACE))
+    if a == a >> 63:
+        # Nothing in the first place: the last one counts.
+        n, unit = (n << PLACE) + i128(c), f64(2.0 ** (-3 * PLACE))
+    # In pieces of 40 bits, which are exact as floats.
+    h, low = fast_two_sum(f64(i64(n >> 80)) * 2.0**80, f64(i64(n >> 40) & 0xFFFFFFFFFF) * 2.0**40)
+    h, low = fast_two_sum(h, low + f64(i64(n) & 0xFFFFFFFFFF))
+    return h * unit, low * unit
+
+
+@kernel(inline="never")
+def on_curve(x: f64, y: f64) -> f64:
+    """log(exp(x) + exp(y)) for x >= y, x < 0, where its magnitude is below |x| / 4, in integers."""
+    # -x = m * 2**-k, 1/2 <= m < 1; then log1p of exp(x) - 1 + exp(y) = (exp(-(k ln2 + rest)) * 2**k - m * decay(-x)) * 2**-k.
+    small = -x < TINY_F64
+    bits = bitcast(i64, select(small, x * 18014398509481984.0, x)) & 0x7FFFFFFFFFFFFFFF
+    m = ((bits & 0xFFFFFFFFFFFFF) | 0x10000000000000) << (PLACE - 53)
+    k = select(small, 1022 + 54, 1022) - (bits >> 52)
+    a, b, c = shifted(m, k)
+    a, b, c = decay(a, b, c)
+    p, q, r = product(m, i64(0), i64(0), a, b, c)
+    n = i128(k)
+    a, b, c = carried(i128(i64(-y * 2.0**53) << (PLACE - 53)) - n * LN2_LIMBS[0], -n * LN2_LIMBS[1], -n * LN2_LIMBS[2])
+    d, e, f = decay(a, b, c)
+    d, e, f = product(a, b, c, d, e, f)
+    a, b, c = carried(i128(ONE[0]) - i128(d) - i128(p), -i128(e) - i128(q), -i128(f) - i128(r))
+    h, low = as_pair(a, b, c)
+    if k >= 64:
+        return scale2(h, low, -k)
+    s = power_of_two(-k, h)
+    h, low = log1p_pair(h * s, low * s)
+    return h + low
+
+
+@inlined
+def log_sum(x: f64, y: f64, fraction: Any) -> f64:
+    """log(exp(x) + exp(y)) for x >= y; the error is absolute, that of `fraction` (as for `log1p_pair`) times x."""
+    d, dl = two_sum(y, -x)
+    h, e = log1p_exp(d, dl, fraction)
+    s, t = two_sum(x, h)
+    return s + (t + e)
+
+
+@kernel(inline="never")
+def near_curve(x: f64, y: f64) -> f64:
+    """log(exp(x) + exp(y)) for x >= y, x < 0."""
+    result = log_sum(x, y, log_fraction_pair)
+    if fabs(result) < -0.125 * x:
+        result = on_curve(x, y)
+    return result
+
+
+@inlined
+def log1p_exp_plain(d: f64) -> f64:
+    """log(1 + exp(d)) for d <= 0 with an error of a few units in the last place of f64, for results in f32."""
+    n, h, low = exp_pair(clamp(d, f64(-700.0), f64(0.0)), f64(0.0))
+    e = (h + low) * power_of_two(n, d)
+    u = 1.0 + e
+    k, m = split(u)
+    near = k == 0
+    f = select(near, e, m - 1.0)
+    s = f / (2.0 + f)
+    z = s * s
+    rest = select(near, 0.0, 0.5 * ((1.0 - u) + e))
+    return fma(f64(k), LN2[0], fma(s * z, polynomial(z, LOG_F64), s + s) + rest)
+
+
+@inlined
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y))."""
+    T = typeof(x)
+    high, low = select(x > y, x, y), select(x > y, y, x)
+    if T is f32:
+        result = f32(f64(high) + log1p_exp_plain(f64(low) - f64(high)))
+    else:
+        result = log_sum(high, low, log_fraction)
+        if unlikely(fabs(result) < -0.5 * high):
+            result = near_curve(high, low)
+    result = select(fabs(high) == INFINITY, high, result)
+    result = select(low == -INFINITY, high, result)
+    return select((x != x) | (y != y), x + y, result)

@@ -233,7 +233,7 @@ def test_ten_thousand_raises_leak_nothing(tier: str) -> None:
     many(1000)
     gc.collect()
     before = rss()
-    many(10_000 if tier == "native" else 3_000)
+    many(10_000)
     gc.collect()
     assert rss() - before < 2_000_000
     assert [sys.getrefcount(o) for o in (xs, xs[0], d, d["a"], s, x)] == counts

@@ -500,7 +500,7 @@ def swap_roles(p: ptr[Product]) -> None:
 def multiply(dtype: i64, p: ptr[Product]) -> None:
     """Does a product; raises where the dtype has none, or where there is no memory."""
     p.failed = 0
-    if p.m * p.n * p.k >= 3 * CHUNK_WORK // batch_count(p):
+    if f64(p.m) * f64(p.n) * f64(p.k) * f64(batch_count(p)) >= f64(3 * CHUNK_WORK):
         leave_python()
     call_pointer(VOID, loop_of(MULTIPLY.table, dtype), p)
     check(p.failed == 0, "MemoryError", "out of memory: cannot allocate the blocks of a matrix product")

@@ -374,7 +374,7 @@ class Emitter:
             with self.inside(block):
                 values.append(entry.value if isinstance(entry, Maybe) else None if entry is None else self.value(entry, f"'{name}'"))
             flags.append(entry.flag if isinstance(entry, Maybe) else entry is not None)
-        merged = self.joined([v.type for v in values if v is not None], name)
+        merged = self.merged_type([v for v in values if v is not None], name)
         for at, ((block, _), value) in enumerate(zip(alive, values, strict=True)):
             with self.inside(block):
                 outputs[at].append(self.emit("prim::Uninitialized", (), (merged,)).output if value is None else self.convert(value, merged, f"'{name}'"))
@@ -386,6 +386,10 @@ class Emitter:
             with self.inside(block):
                 outputs[at].append(self.truth_constant(flag) if isinstance(flag, bool) else flag)
         results.append((name, Maybe(out, node.add_output(BOOL, f"{name}_defined"))))
+
+    def merged_type(self, values: Sequence[Value], name: str) -> Type:
+        """The type of a name that has these values at a merge."""
+        return self.joined([v.type for v in values], name)
 
     def join(self, a: Type, b: Type) -> Type | None:
         """The type of a merge of values of two types, or None; a dialect may know more joins."""

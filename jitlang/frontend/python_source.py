@@ -43,14 +43,35 @@ def function_ast(function: types.FunctionType) -> tuple[Source, FunctionNode]:
         wanted = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
         found = [n for n in index.get(code.co_firstlineno, []) if isinstance(n, wanted) and getattr(n, "name", "<lambda>") == code.co_name]
         if len(found) > 1:
-            names = inspect.getfullargspec(function).args
-            found = [n for n in found if [a.arg for a in (*n.args.posonlyargs, *n.args.args)] == names] or found
+            found = _at_the_same_place(found, code)
+        if len(found) > 1:
+            raise ScriptSyntaxError(f"{len(found)} functions begin in line {code.co_firstlineno} of {code.co_filename}", hint="give each its own line")
         if found:
             return source, found[0]
     raise ScriptSyntaxError(
         f"the source of {function.__qualname__} is not available",
         hint="define it in a file or a notebook cell, not in exec() or at an interactive prompt without history",
     )
+
+
+def _at_the_same_place(nodes: list[FunctionNode], code: types.CodeType) -> list[FunctionNode]:
+    """Of several functions in one line, the one whose body the code was made of; all of them where the code has no columns."""
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    if not places:
+        return nodes
+    first, last = min((p[0], p[2]) for p in places), max((p[1], p[3]) for p in places)
+    fitting = [n for n in nodes if _begin(n) <= first and last <= _end(n)]
+    return sorted(fitting, key=_begin, reverse=True)[:1] or nodes  # of lambdas in each other the innermost
+
+
+def _begin(node: FunctionNode) -> tuple[int, int]:
+    body = node.body if isinstance(node, ast.Lambda) else node.body[0]
+    return body.lineno, body.col_offset
+
+
+def _end(node: FunctionNode) -> tuple[int, int]:
+    body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
+    return body.end_lineno or body.lineno, body.end_col_offset or 0
 
 
 def class_ast(cls: type) -> tuple[Source, ast.ClassDef]:

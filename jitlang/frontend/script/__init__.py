@@ -9,6 +9,7 @@ function declares; `jitlang.frontend.annotations` turns annotations and values i
 | `functions` | a Python function's syntax tree, parameters, names around it |
 | `base` | constants, operators, conversions, truth |
 | `operators` | arithmetic, comparison, and/or/not, ternary, refinement of optionals |
+| `tables` | dispatch tables |
 | `subscripts` | indices and slices |
 | `tensors` | attributes and methods of tensors |
 | `class_types` | the attributes of classes, instances and modules |
@@ -16,7 +17,7 @@ function declares; `jitlang.frontend.annotations` turns annotations and values i
 | `items`, `iteration`, `comprehensions` | loops |
 | `conversions`, `narrowing`, `conditions`, `definite` | types of values; what is known of attributes and names |
 | `strings` | text of values, f-strings, print |
-| `sequences`, `builtins` | Python's builtin functions |
+| `sequences`, `copies`, `builtins` | Python's builtin functions, the module `copy` |
 | `methods` | methods of Python's own types |
 | `nested` | functions in functions |
 | `calls` | callees, arguments, nested functions |

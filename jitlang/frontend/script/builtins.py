@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import builtins as python
+import copy
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -23,7 +25,7 @@ from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
 from jitlang.frontend.script.class_types import is_module_class
 from jitlang.frontend.script.classes import BoundMethod, SuperValue
 from jitlang.frontend.script.conditions import Condition, Fact
-from jitlang.frontend.script.sequences import Sequences
+from jitlang.frontend.script.copies import Copies
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
@@ -49,7 +51,7 @@ Keywords = dict[str, Result]
 _MATH = {getattr(math, n): n for n in dir(math) if callable(getattr(math, n)) and not n.startswith("_")}
 
 
-class Builtins(Sequences):
+class Builtins(Copies):
     """What ``len(x)`` and the like mean."""
 
     def builtin_of(self, function: Any) -> Callable[[Arguments, Keywords], Result] | None:
@@ -59,6 +61,11 @@ class Builtins(Sequences):
                 return lambda p, k: self.math_call(_MATH[function], p, k)
         except TypeError:
             return None
+        if function is functools.reduce:
+            return self.reduced
+        if function in (copy.copy, copy.deepcopy):
+            made = self.shallow_copy if function is copy.copy else self.deep_copy
+            return lambda p, _: made(self.value(p[0], "the argument"))
         if function is warnings.warn:
             return lambda p, _: self.op("py::warn", self.text(p[0], "str"))
         if function is dataclasses.replace:

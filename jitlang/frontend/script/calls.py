@@ -11,6 +11,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -19,7 +20,7 @@ from jitlang.errors import CompileError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import annotation_type, parameter_type
 from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, describe, show_static
-from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName
+from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName, TableGet
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.items import Columns, LazyIterable
@@ -29,7 +30,7 @@ from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.schema import MISSING
-from jitlang.types import DEVICE, FLOAT, NEVER, NONE, STR, ClassType, ListType, OptionalType, TensorType, TupleType
+from jitlang.types import BOOL, DEVICE, FLOAT, INT, NEVER, NONE, STR, ClassType, ListType, OptionalType, TensorType, TupleType
 
 
 @dataclasses.dataclass(eq=False)
@@ -75,6 +76,8 @@ class Calls(Nested):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and isinstance(node.func, ast.Name):
             return self.columns(node.func, node.args[0].value)
+        if name in ("max", "min", "print") and isinstance(node.func, ast.Name) and any(isinstance(a, ast.Starred) for a in node.args):
+            return self.starred_call(node, node.func)
         if name in ("annotate", "isinstance", "cast") and len(node.args) == 2 and isinstance(node.func, ast.Attribute):
             callee = self.expr(node.func)
             held = callee.value if isinstance(callee, Static) else None
@@ -93,6 +96,43 @@ class Calls(Nested):
                 else self.convert(value, wanted, "the value")
             )
         return None
+
+    def starred_call(self, node: ast.Call, name: ast.Name) -> Result | None:
+        """``max(a, *xs)``, ``print(*xs)`` with lists, whose length is not known; None where it is an ordinary call."""
+        callee = self.expr(name)
+        if not isinstance(callee, Static) or callee.value not in (max, min, print):
+            return None
+        keywords = {k.arg: self.expr(k.value) for k in node.keywords if k.arg is not None}
+        if callee.value is not print:
+            return self.extreme_of_arguments(name.id, self.starred_list(node.args), keywords)
+        texts = self.empty_list()
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                self.for_each(self.inner(self.expr(arg.value)), lambda i: self.append(texts, self.text(i, "str")), [])
+            else:
+                self.append(texts, self.text(self.expr(arg), "str"))
+        return self.print_values([self.op("py::join", self.optional_text(keywords.get("sep"), " "), texts)], keywords)
+
+    def extreme_of_arguments(self, name: str, items: Value, keywords: dict[str, Result]) -> Result:
+        """``max(a, *xs)``: of at least two numbers, as a single argument would be an iterable."""
+        assert isinstance(items.type, ListType)
+        if items.type.element not in (INT, FLOAT, BOOL):
+            self.type_error(f"{name}(*…) is of numbers in a script", hint=f"{name}([…]) of one list")
+        size = self.op("py::len", items)
+        none, one = (self.op("py::eq", size, self.constant(n)) for n in (0, 1))
+        self.when(none, lambda: self.raise_error("TypeError", f"{name} expected at least 1 argument, got 0"))
+        self.when(one, lambda: self.raise_error("TypeError", f"'{items.type.children()[0]}' object is not iterable"))
+        return self.extreme(name, [items], keywords)
+
+    def starred_list(self, items: list[ast.expr]) -> Value:
+        """``[*a, b]``."""
+        made = self.empty_list()
+        for e in items:
+            if isinstance(e, ast.Starred):
+                self.op("py::extend", made, self.items(self.expr(e.value)))
+            else:
+                self.append(made, self.run(e))
+        return made
 
     def columns(self, function: ast.Name, node: ast.expr) -> Result | None:
         """``zip(*rows)`` of a list of lists; None where it is an ordinary call."""
@@ -155,7 +195,7 @@ class Calls(Nested):
         """``**value``: a dict display or a dict of the module."""
         if isinstance(value, Static) and isinstance(value.value, dict):
             return {k: self.static(v) for k, v in value.value.items()}
-        if isinstance(value, Value) and value.node is not None and value.node.kind == "prim::Dict":
+        if isinstance(value, Value) and value.node is not None and value.node.kind == "prim::Dict" and not value.uses:
             keys, values = value.node.inputs[::2], value.node.inputs[1::2]
             if all(k.is_constant and k.type == STR for k in keys):
                 return {k.constant: v for k, v in zip(keys, values, strict=True)}
@@ -191,6 +231,8 @@ class Calls(Nested):
             return emit(positional, keywords)
         if getattr(function, "__self__", None) is dict and function.__name__ == "fromkeys":
             return self.dict_from_keys(positional)
+        if function is str.maketrans:
+            return self.translation_table(positional)
         if isinstance(function, types.MethodDescriptorType) and positional:  # str.lower
             return self.call_method(self.value(positional[0], "the object"), function.__name__, positional[1:], keywords)
         if isinstance(function, types.MethodType):
@@ -198,11 +240,21 @@ class Calls(Nested):
         plain = unwrap(function)
         if isinstance(plain, types.FunctionType):
             intrinsic = self.intrinsic(plain, positional, keywords)
-            return self.call_function(self.info(plain), positional, keywords) if intrinsic is None else intrinsic
+            return self.call_python(plain, positional, keywords) if intrinsic is None else intrinsic
         kind = operator_kind(function)
         if kind is not None:
             return self.call_operator(OperatorName(kind, function), positional, keywords)
         self.type_error(f"{show_static(function)} cannot be called in a script", hint="call it outside, and pass what it gives as an argument")
+
+    def call_python(self, function: types.FunctionType, positional: list[Result], keywords: dict[str, Result]) -> Result:
+        """A function of the user; or one of Python's library, if its source happens to be in the language."""
+        if (function.__module__ or "").partition(".")[0] not in sys.stdlib_module_names:
+            return self.call_function(self.info(function), positional, keywords)
+        try:
+            return self.call_function(self.info(function), positional, keywords)
+        except CompileError as error:
+            name = f"{function.__module__}.{function.__qualname__}"
+            raise ScriptTypeError(f"{name}() is not possible in a script", self.where, note=error.message) from None
 
     def call_callee(self, function: Callee, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """Calls a compile-time callable that is no Python function."""
@@ -224,9 +276,18 @@ class Calls(Nested):
                 lambda: self.call_value(function.then, list(positional), dict(keywords)),
                 lambda: self.call_value(function.other, list(positional), dict(keywords)),
             )
+        if isinstance(function, TableGet):
+            return self.get_of_table(function.table, positional)
         if isinstance(function, Partial):
             return self.call_value(function.function, [*function.positional, *positional], {**function.keywords, **keywords})
         self.type_error(f"{show_static(function)} cannot be called in a script")
+
+    def get_of_table(self, table: dict[Any, Any], positional: list[Result]) -> Result:
+        """``table.get(key, default)`` of a dict of functions."""
+        entries = self.table_entries(table)
+        if entries is None or len(positional) != 2:
+            self.type_error("get() of a dict of functions takes a key and a default in a script", hint="test: if key in table")
+        return self.table_get(entries, self.value(positional[0], "the key"), positional[1])
 
     def call_bound_method(self, method: types.MethodType, positional: list[Result], keywords: dict[str, Result]) -> Result:
         """A classmethod, or a method of an object of the module."""

@@ -58,6 +58,13 @@ class BoundMethod(Callee):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class TableGet(Callee):
+    """``table.get`` of a dict of functions."""
+
+    table: dict[Any, Any]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class SuperValue:
     """``super()``: the object, seen from behind `owner` in the order of its classes."""
 
@@ -150,6 +157,8 @@ class Classes(Tensors):
             kind = self.operator_of_module(held, name)
             if kind is not None:
                 return Static(OperatorName(kind, getattr(held, name, None)))
+        if isinstance(held, dict) and name == "get" and not self.has_value(held):
+            return Static(TableGet(held))
         if isinstance(held, list | dict | str | tuple) and not is_named_tuple(type(held)) and not hasattr(type(held), "__members__"):
             return Static(BoundMethod(self.materialise(Static(held), "the object"), name))
         if isinstance(held, type) and is_script_class(held):

@@ -141,6 +141,13 @@ class Conversions(ScriptBase):
             return join_containers(a, b)
         return found
 
+    def merged_type(self, values: Sequence[Value], name: str) -> Type:
+        """As in `Emitter`; a literal int is taken as a float where another side has a float."""
+        if {v.type for v in values} == {INT, FLOAT} and all(v.type == FLOAT or v.is_constant for v in values):
+            self.widen_number(name)
+            return FLOAT
+        return super().merged_type(values, name)
+
     def joined(self, types: Sequence[Type], name: str) -> Type:
         """The type of a name at a merge. A number that a loop began with as an int and that becomes a float makes the loop begin with a float."""
         if set(types) == {INT, FLOAT}:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from jitlang.errors import ScriptNameError, ScriptSyntaxError
 from jitlang.frontend.annotations import fits, parameter_type
-from jitlang.frontend.emitter import Left, Maybe, Result, Static
+from jitlang.frontend.emitter import Left, Maybe, Result, Static, WidenResult
 from jitlang.frontend.script.base import Parts, absent, describe
 from jitlang.frontend.script.calls import Calls
 from jitlang.frontend.script.comprehensions import GeneratorValue
@@ -116,21 +116,11 @@ class ScriptEmitter(Calls):
     def list_expression(self, node: ast.List) -> Result:
         """``[a, b]``."""
         if any(isinstance(e, ast.Starred) for e in node.elts):
-            return self.starred_list(node)
+            return self.starred_list(node.elts)
         items = [self.expr(e) for e in node.elts]
         if any(isinstance(i, Static) and self.is_object(i.value) for i in items):
             return Static(Parts(items))
         return self.list_of([self.value(i, describe(e)) for i, e in zip(items, node.elts, strict=True)])
-
-    def starred_list(self, node: ast.List) -> Value:
-        """``[*a, b]``."""
-        made = self.empty_list()
-        for e in node.elts:
-            if isinstance(e, ast.Starred):
-                self.op("py::extend", made, self.items(self.expr(e.value)))
-            else:
-                self.append(made, self.run(e))
-        return made
 
     def tuple_expression(self, node: ast.Tuple) -> Result:
         """``(a, b)``."""
@@ -534,8 +524,15 @@ class ScriptEmitter(Calls):
             wanted = self.result_type(held.type)
             value = self.convert(held, wanted, "the returned value")
         elif value is not None:
-            value = self.value(value, "the returned value")
+            value = self.literal_as_float(self.value(value, "the returned value"))
         super().return_value(value)
+
+    def literal_as_float(self, value: Value) -> Value:
+        """A returned literal int as a float, where another ``return`` gives a float."""
+        frame = self.returns[-1]
+        if frame.type == INT and value.type == FLOAT and not frame.declared:
+            raise WidenResult(frame, FLOAT)
+        return self.constant(float(value.constant)) if frame.type == FLOAT and value.type == INT and value.is_constant else value
 
     def result_type(self, given: Type) -> Type:
         """What a returned value is converted to: the declared type, with what is known of it beyond."""

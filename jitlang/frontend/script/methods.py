@@ -163,6 +163,10 @@ class Methods(Builtins):
                 return self.op("py::get", value, positional[0])
             if isinstance(type.value, TensorType) and isinstance(default.type, TensorType):
                 return self.op("py::get", value, positional[0], self.retype(default, type.value))
+        if name == "pop" and len(positional) == 2 and self.value(positional[1], "the default").type == NONE and type.value != NONE:
+            key, kind = self.value(positional[0], "the key"), OptionalType(type.value) if not isinstance(type.value, OptionalType) else type.value
+            there = self.op("py::contains", value, key)
+            return self.choose(there, lambda: self.convert(self.op("py::pop", value, key), kind, "the item"), lambda: self.constant(None, kind))
         if name == "update" and keywords and not positional:
             self.op("py::update", value, self.builtin_dict([], keywords))
             return self.none()

@@ -443,10 +443,9 @@ class Operators(Narrowing):
         chosen = self.of_choice(self.contains, container, item)
         if chosen is not None:
             return chosen
-        if isinstance(container, Static) and isinstance(item, Static) and not _at_run_time(container) and not _at_run_time(item):
-            return Static(item.value in container.value)
-        if isinstance(container, Static) and isinstance(container.value, Parts):
-            return self.in_parts(container.value.items, item)
+        known = self.in_static(container, item) if isinstance(container, Static) else None
+        if known is not None:
+            return known
         holder = (
             self.value(container, "the container")
             if not isinstance(container, Static) or _at_run_time(container)
@@ -490,6 +489,24 @@ class Operators(Narrowing):
         if len(parts) == 1:
             return equal
         return self.choose(equal, lambda: self.constant(True), lambda: self.as_bool(self.in_parts(parts[1:], item)))
+
+    def in_static(self, container: Static, item: Result) -> Value | Static | None:
+        """``item in container`` of one that is known at compile time, or whose items are; None where it becomes a value."""
+        if isinstance(item, Static) and not _at_run_time(container) and not _at_run_time(item):
+            return Static(item.value in container.value)
+        if isinstance(container.value, Parts):
+            return self.in_parts(container.value.items, item)
+        if isinstance(container.value, dict) and not self.has_value(container.value):
+            return self.in_parts([self.static(k) for k in container.value], item)
+        return None
+
+    def static(self, value: object) -> Result:
+        """A Python object: a constant if it is a plain one, else a Static."""
+        raise NotImplementedError
+
+    def has_value(self, held: object) -> bool:
+        """Whether a list or dict of the module can be a run-time value."""
+        raise NotImplementedError
 
     def compares_in_script(self, element: Type) -> bool:
         """Whether items of that type are compared by code of the script, not by a row."""

@@ -6,6 +6,8 @@ In: calls. Out: ``py::`` operators where a row does it, loops where a key, a gen
 from __future__ import annotations
 
 import ast
+import functools
+from collections.abc import Callable
 
 from jitlang.errors import ScriptValueError
 from jitlang.frontend.annotations import join_containers
@@ -201,22 +203,49 @@ class Sequences(Strings):
 
     def fold_sum(self, iterable: Items, start: Value) -> Result:
         """``start + item + item …`` of items that are no plain numbers; the first sum decides the type."""
-        total = self.fresh("total")
-        begun = isinstance(start.type, TensorType) or start.type in (FLOAT, STR) or isinstance(start.type, ListType | TupleType | ClassType)
-        if begun:
-            self.env[total] = start
-            self.for_each(iterable, lambda i: self.env.__setitem__(total, self.value(self.binary("+", self.entry(total), i), "the sum")), [total])
-            return self.entry(total, pop=True)
+        add = functools.partial(self.binary, "+")
+        if isinstance(start.type, TensorType) or start.type in (FLOAT, STR) or isinstance(start.type, ListType | TupleType | ClassType):
+            return self.fold(iterable, start, add)
         # 0 + first item has the type of an item: the empty sum stays the int 0 in Python, which has no such type.
+        return self.fold_from_first(
+            iterable,
+            lambda first: self.value(self.binary("+", start, first), "the sum"),
+            add,
+            "ValueError",
+            "sum() of no tensors or objects: give a start value",
+        )
+
+    def fold(self, iterable: Items, start: Value, combine: Callable[[Result, Result], Result]) -> Value:
+        """``combine(combine(start, item), item)`` and so on."""
+        total = self.fresh("total")
+        self.env[total] = start
+
+        def step(item: Result) -> None:
+            self.env[total] = self.value(combine(self.entry(total), item), "the result")
+
+        self.for_each(iterable, step, [total])
+        return self.entry(total, pop=True)
+
+    def fold_from_first(self, iterable: Items, begin: Callable[[Value], Value], combine: Callable[[Result, Result], Result], error: str, message: str) -> Value:
+        """The same with what `begin` makes of the first item as the start; an error at run time where there is none."""
         items = self.collect(iterable)
         assert isinstance(items.type, ListType)
-        self.when(self.as_bool(self.negate(self.truth(items))), lambda: self.raise_error("ValueError", "sum() of no tensors or objects: give a start value"))
-        self.env[total] = self.value(self.binary("+", start, self.op("py::getitem", items, self.constant(0))), "the sum")
+        self.when(self.as_bool(self.negate(self.truth(items))), lambda: self.raise_error(error, message))
+        first = begin(self.op("py::getitem", items, self.constant(0)))
         rest = self.op("py::slice", items, *(self.convert(b, OptionalType(INT), "a bound") for b in (self.constant(1), self.none(), self.none())))
-        self.for_each(
-            self.iterate_value(rest, "the items"), lambda i: self.env.__setitem__(total, self.value(self.binary("+", self.entry(total), i), "the sum")), [total]
-        )
-        return self.entry(total, pop=True)
+        return self.fold(self.iterate_value(rest, "the items"), first, combine)
+
+    def reduced(self, positional: Arguments, keywords: Keywords) -> Result:
+        """``functools.reduce(function, items, start)``."""
+        self.arity("reduce", positional, keywords, 2, 3)
+        items = self.inner(positional[1])
+
+        def combine(a: Result, b: Result) -> Result:
+            return self.call_value(positional[0], [a, b], {})
+
+        if len(positional) == 3:
+            return self.fold(items, self.value(positional[2], "the start"), combine)
+        return self.fold_from_first(items, lambda first: first, combine, "TypeError", "reduce() of empty iterable with no initial value")
 
     def builtin_any(self, positional: Arguments, keywords: Keywords) -> Result:
         """``any(…)``."""

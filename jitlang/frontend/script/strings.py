@@ -13,7 +13,7 @@ from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import describe
 from jitlang.frontend.script.comprehensions import Comprehensions
 from jitlang.ir.graph import Value
-from jitlang.types import STR, ClassType, DictType, ListType, OptionalType, TupleType, Type
+from jitlang.types import INT, STR, ClassType, DictType, ListType, OptionalType, TupleType, Type
 
 
 class Strings(Comprehensions):
@@ -143,6 +143,22 @@ class Strings(Comprehensions):
             written = self.str_format(self.constant(spec), positional, keywords) if spec and "{" in spec else self.constant(spec or "")
             parts.append(self.format_value(value, conversion or "", written))
         return self.concatenate(parts)
+
+    def translation_table(self, positional: list[Result]) -> Value:
+        """``str.maketrans(before, after)``."""
+        if len(positional) != 2:
+            self.type_error("str.maketrans() takes two texts of one length in a script", hint="write a dict of code points")
+        before, after = (self.value(p, "the text") for p in positional)
+        same = self.op("py::eq", self.op("py::len", before), self.op("py::len", after))
+        uneven = "the first two maketrans arguments must have equal length"
+        self.when(self.op("py::not", same), lambda: self.raise_error("ValueError", uneven))
+        made = self.dict_of([])
+
+        def add(params: list[Value]) -> None:
+            self.op("py::setitem", made, self.op("py::ord", self.op("py::getitem", before, params[0])), self.op("py::getitem", after, params[0]))
+
+        self.loop("prim::For", (self.constant(0), self.op("py::len", before), self.constant(1)), (INT,), [], add)
+        return made
 
     def format_map(self, pattern: Value, mapping: Value) -> Value:
         """``pattern.format_map(mapping)``: the names in the pattern are keys."""

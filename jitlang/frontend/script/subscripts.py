@@ -12,7 +12,7 @@ from typing import Any
 
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
-from jitlang.frontend.script.conditions import Conditions
+from jitlang.frontend.script.tables import Tables
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (
@@ -47,7 +47,7 @@ class SliceValue:
         return self.start, self.stop, self.step
 
 
-class Subscripts(Conditions):
+class Subscripts(Tables):
     """``a[i]`` in all its uses."""
 
     def subscript_expression(self, node: ast.Subscript) -> Result:
@@ -191,6 +191,9 @@ class Subscripts(Conditions):
             name = self.value(index, "the index")
             if name.is_constant:
                 return Static(held[name.constant])  # type: ignore[index]
+        entries = self.table_entries(held)
+        if entries is not None and isinstance(index, Value):
+            return self.table_item(held, entries, index)
         return self.get_item(self.materialise(base, "the object"), index)
 
     def has_value(self, held: object) -> bool:
@@ -200,10 +203,6 @@ class Subscripts(Conditions):
         if isinstance(held, dict) and any(isinstance(v, Value | Static) for v in held.values()):
             return False
         return type_of_value(held) is not None
-
-    def static(self, value: object) -> Result:
-        """A Python object: a constant if it is a plain one, else a Static."""
-        raise NotImplementedError
 
     def static_index(self, index: Result) -> int | None:
         """The int, if the index is a constant one."""

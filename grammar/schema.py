@@ -51,7 +51,7 @@ class _Builder(TypeBuilder):
     def schema(self, children: list[Any]) -> SchemaTree:
         name, *parameters, returns = children
         found = () if parameters == [None] else tuple(None if p == "*" else p for p in parameters)
-        return SchemaTree(str(name), found, returns if isinstance(returns, list) else (returns,))  # type: ignore[arg-type]
+        return SchemaTree(str(name), found, tuple(returns) if isinstance(returns, list) else (returns,))
 
     def star(self, children: list[Any]) -> str:
         return "*"

@@ -263,7 +263,7 @@ def _lift_list(address: int, kind: Type) -> list[Any]:
     if isinstance(kind.element, TensorType):
         items: list[Any] = [take(p) for p in (ctypes.c_void_p * made.length).from_address(made.data)] if made.length else []
     else:
-        element: Any = {FLOAT: ctypes.c_double, BOOL: ctypes.c_int8}.get(kind.element, ctypes.c_int64)  # type: ignore[call-overload]
+        element: Any = ctypes.c_double if kind.element == FLOAT else ctypes.c_int8 if kind.element == BOOL else ctypes.c_int64
         items = list((element * made.length).from_address(made.data)) if made.length else []
     free = host.process().free
     free.argtypes = [ctypes.c_void_p]

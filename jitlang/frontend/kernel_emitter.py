@@ -210,8 +210,8 @@ class KernelEmitter(LoopEmitter):
     def _unaryop(self, node: ast.UnaryOp) -> Result:
         operand = self.number(node.operand, "the operand")
         if isinstance(operand, Static):
-            python = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert}[type(node.op)]
-            return Static(python(operand.value))  # type: ignore[operator]
+            python: Any = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_, ast.Invert: operator.invert}[type(node.op)]
+            return Static(python(operand.value))
         if isinstance(node.op, ast.Not):
             return self.emit("ll::not", (self.coerce(operand, B1, "the operand of not"),), (B1,)).output
         if isinstance(node.op, ast.UAdd):

@@ -126,7 +126,7 @@ class _Methods:
         return self.callee.name
 
     @property
-    def __doc__(self) -> str | None:  # type: ignore[override]
+    def __doc__(self) -> str | None:  # type: ignore[override]  # `object` has a class attribute where functions have their own
         return getattr(self.callee, "doc", None) or getattr(self.__wrapped__, "__doc__", None)
 
 

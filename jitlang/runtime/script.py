@@ -62,7 +62,8 @@ class FunctionCallee(Callee):
             raise ScriptTypeError(f"argument '{parameter.name}' of {self.info.name}(): {error.message}", self.info.where, hint=hint) from None
 
     def program(self, key: Key) -> Program:
-        kinds: list[Any] = list(key)  # type: ignore[call-overload]
+        assert isinstance(key, tuple)  # what `prepare` made
+        kinds: list[Any] = list(key)
         given: list[Any] = []
         for p, k in zip(self.info.parameters, kinds, strict=True):
             given += k.elements if p.variadic and isinstance(k, TupleType) else [Static(k.value) if isinstance(k, _StaticKey) else k]

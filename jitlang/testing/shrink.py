@@ -32,8 +32,8 @@ def shrunk(text: str, fails: Fails, attempts: int = 400) -> str:
 def candidates(text: str) -> Iterator[str]:
     """Smaller programs, the much smaller ones first."""
     tree = ast.parse(text)
-    for at in range(len(tree.body)):
-        if isinstance(tree.body[at], ast.FunctionDef) and tree.body[at].name not in ("main", "arguments"):  # type: ignore[attr-defined]
+    for at, statement in enumerate(tree.body):
+        if isinstance(statement, ast.FunctionDef) and statement.name not in ("main", "arguments"):
             yield _without(tree, at)
     for count in (4, 1):
         yield from _statements(tree, count)

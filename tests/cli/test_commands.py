@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,10 +95,10 @@ def test_what_each_exception_becomes(capsys: pytest.CaptureFixture[str]) -> None
 def test_an_exception_of_a_script_shows_the_users_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "report.py"
     file.write_text("def f(x):\n    return g(x)\n\ndef g(x):\n    ü = 1; return x / 0\n", "utf-8")
-    space: dict[str, object] = {}
+    space: dict[str, Any] = {}
     exec(compile(file.read_text("utf-8"), str(file), "exec"), space)
     try:
-        space["f"](1)  # type: ignore[operator]
+        space["f"](1)
     except ZeroDivisionError as error:
         carrier = ScriptRaised()
         carrier.__cause__ = error

@@ -28,9 +28,9 @@ def dispatched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     seen: list[Any] = []
     advance, native = runtime._advance, runtime._native
 
-    def noted_advance(function: Any, spec: Any) -> None:
+    def noted_advance(function: Any, spec: Any, *more: Any) -> None:
         seen.append(spec)
-        advance(function, spec)
+        advance(function, spec, *more)
 
     def noted_native(spec: Any, values: list[Any]) -> Any:
         seen.append(spec)

@@ -133,7 +133,7 @@ def thrown(n: int) -> int:
 
 
 def nothing(n: Optional[int]) -> int:
-    return n + 1  # type: ignore[operator]
+    return n + 1
 
 
 def unbound(c: bool) -> int:
@@ -384,6 +384,23 @@ def put(x: jl.Tensor, i: int) -> jl.Tensor:
     return x
 
 
+def corner(x: jl.Tensor) -> jl.Tensor:
+    return x[0, 0, 0]
+
+
+def all_of_three(x: jl.Tensor) -> jl.Tensor:
+    return x[:, :, :]
+
+
+def two_ellipses(x: jl.Tensor) -> jl.Tensor:
+    return x[..., ...]
+
+
+def put_in_corner(x: jl.Tensor) -> jl.Tensor:
+    x[0, 0, 0] = 1.0
+    return x
+
+
 def product(x: jl.Tensor, y: jl.Tensor) -> jl.Tensor:
     return x @ y
 
@@ -427,6 +444,9 @@ def joined(x: jl.Tensor, y: jl.Tensor) -> jl.Tensor:
         (pick, lambda: (jl.ones(3), 3), IndexError),
         (pick, lambda: (jl.ones(3), -4), IndexError),
         (put, lambda: (jl.ones(3), 7), IndexError),
+        (put, lambda: (jl.tensor(1.0), 0), IndexError),
+        *((function, lambda: (jl.ones(2, 2),), IndexError) for function in (corner, all_of_three, two_ellipses, put_in_corner)),
+        *((function, lambda: (jl.tensor(1.0),), IndexError) for function in (corner, all_of_three, two_ellipses, put_in_corner)),
         (product, lambda: (jl.ones(2, 3), jl.ones(2, 3)), RuntimeError),
         (reshaped, lambda: (jl.ones(5), 2), RuntimeError),
         (summed_over, lambda: (jl.ones(5), 1), IndexError),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from jitlang.native.layouts import ctypes_type
 from jitlang.tensor.handles import storage
 from jitlang.tensor.kernels.arena import ARENA, Arena, Pack
 from jitlang.tensor.layout import STATE_BITS
+from jitlang.types import StructType
 
 FLOATS = ("float32", "float64")
 random = np.random.default_rng(0)
@@ -38,11 +39,11 @@ def is_packed(tensor: Any) -> bool:
     state = storage(tensor).state
     if state <= STATE_BITS:
         return False
-    return bool(ctypes_type(Pack).from_address(state & ~STATE_BITS).ready == storage(tensor).version)
+    return bool(ctypes_type(cast(StructType, Pack)).from_address(state & ~STATE_BITS).ready == storage(tensor).version)
 
 
 def arena_bytes() -> int:
-    return int(ctypes_type(Arena).from_address(host.shared_cell(ARENA.name, ctypes.sizeof(ctypes_type(Arena)))).bytes)
+    return int(ctypes_type(cast(StructType, Arena)).from_address(host.shared_cell(ARENA.name, ctypes.sizeof(ctypes_type(cast(StructType, Arena))))).bytes)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

@@ -48,9 +48,9 @@ def test_gather_and_scatter_by_lines(dtype: Any) -> None:
                 got = jl.from_numpy(given).gather(dim, jl.from_numpy(index))
                 wanted = np.empty(index_shape, dtype)
                 for at in np.ndindex(*index_shape):
-                    source = list(at)
-                    source[dim] = int(index[at])
-                    wanted[at] = x[tuple(source)]
+                    taken = list(at)
+                    taken[dim] = int(index[at])
+                    wanted[at] = x[tuple(taken)]
                 assert got.tolist() == wanted.tolist()
             source = random.integers(0, 200, index_shape).astype(dtype)
             target, plain = x.copy(), x.copy()

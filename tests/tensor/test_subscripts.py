@@ -53,8 +53,8 @@ def entry(r: random.Random, sizes: list[int]) -> Any:
         return Tensors(np.random.default_rng(r.randrange(99)).integers(0, 2, shape).astype(bool))
     del sizes[0]
     if kind == "slice":
-        bounds = [r.choice([None, r.randint(-size - 2, size + 2)]) for _ in range(2)]
-        return slice(*bounds, r.choice([None, None, 1, 2, 3, 100, 0 if r.random() < 0.05 else 1, -1 if r.random() < 0.05 else 1]))
+        start, stop = (r.choice([None, r.randint(-size - 2, size + 2)]) for _ in range(2))
+        return slice(start, stop, r.choice([None, None, 1, 2, 3, 100, 0 if r.random() < 0.05 else 1, -1 if r.random() < 0.05 else 1]))
     if size == 0:
         return slice(None)
     low, high = -size - slack, size - 1 + slack
@@ -62,7 +62,7 @@ def entry(r: random.Random, sizes: list[int]) -> Any:
         return r.randint(low, high)
     if kind == "number":
         return Tensors(np.array(r.randint(low, high), r.choice(["int64", "int32"])))
-    shape = r.choice([(2,), (2,), (3,), (1,), (2, 2), (0,)])
+    shape = list(r.choice([(2,), (2,), (3,), (1,), (2, 2), (0,)]))
     array = np.array([r.randint(low, high) for _ in range(int(np.prod(shape)))], "int64").reshape(shape)
     return array.tolist() if kind == "list" and array.size else Tensors(array)
 

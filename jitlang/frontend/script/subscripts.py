@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from typing import Any
+import functools
+from typing import Any, NoReturn
 
-from jitlang.frontend.emitter import Result, Static
+from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
 from jitlang.frontend.script.tables import Tables
 from jitlang.ir.graph import Value
@@ -348,6 +349,7 @@ class Subscripts(Tables):
         """Applies ints, slices, None and ``...``; returns the view and, if there are any, the tensors that index its dimensions."""
         view, dim, indices, used = base, 0, [], False
         consumed = sum(self.dims_of(p) for p in parts)
+        self.check_indices(base, parts, consumed)
         for at, part in enumerate(parts):
             if isinstance(part, Static) and part.value is Ellipsis:
                 skipped = self.skipped_dims(view, base, parts, consumed)
@@ -376,6 +378,26 @@ class Subscripts(Tables):
                 dim += taken or 0
                 used = True
         return view, indices if used else []
+
+    def check_indices(self, base: Value, parts: list[Result], consumed: int) -> None:
+        """Raises IndexError where an index has more places than the tensor has dimensions, as eager code does before it looks at any of them."""
+        assert isinstance(base.type, TensorType)
+        if sum(isinstance(p, Static) and p.value is Ellipsis for p in parts) > 1:
+            self.leave_with("IndexError", "an index can only have a single ellipsis ('...')")
+        none = "invalid index of a 0-dim tensor: use x.item() to get its number"
+        rank = base.type.rank
+        if rank is not None and consumed > rank:
+            self.leave_with("IndexError", f"too many indices for tensor of dimension {rank}" if rank else none)
+        if rank is None and consumed:
+            for least in range(consumed):
+                text = f"too many indices for tensor of dimension {least}" if least else none
+                short = self.op("py::eq", self.op("aten::dim", base), self.constant(least))
+                self.when(short, functools.partial(self.raise_error, "IndexError", text))
+
+    def leave_with(self, cls: str, message: str) -> NoReturn:
+        """Raises a Python exception when the script comes to this place."""
+        self.raise_error(cls, message)
+        raise Left
 
     def no_index(self) -> Value:
         """A dimension that no tensor indexes."""

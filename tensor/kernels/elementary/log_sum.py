@@ -152,7 +152,7 @@ def logaddexp(x: Any, y: Any) -> Any:
         result = f32(f64(high) + log1p_exp_plain(f64(low) - f64(high)))
     else:
         result = log_sum(high, low, log_fraction)
-        if unlikely(fabs(result) < -0.5 * high):
+        if unlikely(fabs(result) < -high):
             result = near_curve(high, low)
     result = select(fabs(high) == INFINITY, high, result)
     result = select(low == -INFINITY, high, result)

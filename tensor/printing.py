@@ -50,9 +50,6 @@ class _Formatter:
             return
         usable = [v for v in values if math.isfinite(v) and v != 0]
         if not usable:
-            # Non-finite numbers and zeros alone decide nothing but the width.
-            self.width = max([1, *(len(self.plain(v)) for v in values if math.isfinite(v))]) if any(math.isfinite(v) for v in values) else 1
-            self._fit_others(values)
             return
         low, high = min(map(abs, usable)), max(map(abs, usable))
         self.whole = all(v == math.ceil(v) for v in usable)
@@ -63,10 +60,6 @@ class _Formatter:
         if OPTIONS.sci_mode is not None:
             self.scientific = OPTIONS.sci_mode
         self.width = max([1, *(len(self.plain(v)) for v in usable)])
-        self._fit_others(values)
-
-    def _fit_others(self, values: list[Any]) -> None:
-        self.has_others = False
 
     def plain(self, value: Any) -> str:
         """A number without padding."""

@@ -9,7 +9,7 @@ from jitlang.frontend.kernel import cast, ceil, check, f32, f64, fail, get, has,
 from jitlang.tensor.kernels.pointwise import copy_into, dtype_text, writing
 from jitlang.tensor.kernels.scalars import as_int, load_float, number, store_float, store_int
 from jitlang.tensor.kernels.tensors import empty, empty_as, empty_strided, retain
-from jitlang.tensor.layout import CONTIGUOUS, FLOAT32, INT32, INT64, UINT8, TensorImpl
+from jitlang.tensor.layout import CONTIGUOUS, CPU, FLOAT32, INT32, INT64, UINT8, TensorImpl
 from jitlang.tensor.promotion import is_float, item_bytes
 
 Tensor = ptr[TensorImpl]
@@ -250,8 +250,20 @@ def sized(size: Ints, dtype: i64, value: Any) -> Tensor:
 
 
 @kernel
-def or_default(dtype: Any, default: i64) -> i64:
-    """An optional dtype argument, or the default."""
+def check_device(device: Any) -> None:
+    """Refuses an optional device argument that is not the CPU."""
+    if has(device):
+        name = get(device)
+        if typeof(name) is str:
+            check(name == "cpu" or name == "cpu:0", "RuntimeError", f"there is no device '{name}', expected 'cpu'")
+        else:
+            check(name == CPU, "RuntimeError", "there is no such device; expected 'cpu'")
+
+
+@kernel
+def or_default(dtype: Any, device: Any, default: i64) -> i64:
+    """An optional dtype argument, or the default, for a device that is there."""
+    check_device(device)
     if has(dtype):
         return get(dtype)
     return default

@@ -88,7 +88,7 @@ def remaining(op: Any, S: Any, parts: Any, count: i64, result: Any, some: Any) -
     return result
 
 
-@kernel
+@kernel(inline="never")
 def combine(op: Any, initial: Any, S: Any, n: i64, x: ptr[u8], step: i64, more: b1, out: ptr[u8]) -> None:
     """The result from the values of n pieces and, if there is `more`, of a shorter one."""
     parts = local(S, LEVELS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import b1, cast, get, has, i64, kernel, ptr
+from jitlang.frontend.kernel import b1, cast, check, get, has, i64, kernel, ptr
 from jitlang.registry import PURE, VIEW
 from jitlang.tensor.kernels import creation as make
 from jitlang.tensor.kernels import views
@@ -67,6 +67,13 @@ def itself(self: Tensor) -> Tensor:
 
 
 @kernel
+def positive(self: Tensor) -> Tensor:
+    """The tensor itself, which is of numbers."""
+    check(self.dtype != BOOL, "RuntimeError", "The `+` operator, on a bool tensor is not supported.")
+    return itself(self)
+
+
+@kernel
 def copy_native(self: Tensor, src: Tensor, non_blocking: b1) -> Tensor:
     """Copies the elements of another tensor, broadcast and converted."""
     return assign(self, src)
@@ -82,7 +89,7 @@ view(
     extra={"oracle": lambda t: t.view_as(t)},
 )
 view("detach(Tensor(a) self) -> Tensor(a)", "The same elements outside of any record of gradients.", alias_native, same, [Sample(X)])
-view("positive(Tensor(a) self) -> Tensor(a)", "The tensor itself.", itself, same, [Sample(A((2, 3), d)) for d in ALL if d != "bool"])
+view("positive(Tensor(a) self) -> Tensor(a)", "The tensor itself.", positive, same, [Sample(A((2, 3), d), error=d == "bool") for d in ALL])
 view(
     "contiguous(Tensor(a) self) -> Tensor(a)",
     "Row by row without gaps, copying if need be.",
@@ -138,6 +145,7 @@ def in_dtype(self: Tensor, dtype: i64, copy: Any) -> Tensor:
 @kernel
 def to_device(self: Tensor, device: Any, dtype: Any, non_blocking: b1, copy: b1) -> Tensor:
     """On a device, perhaps in another dtype."""
+    make.check_device(device)
     code = self.dtype
     if has(dtype):
         code = get(dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import cast, check, f64, get, has, i64, kernel, local, null, ptr
+from jitlang.frontend.kernel import cast, check, f64, i64, kernel, local, null, ptr
 from jitlang.registry import EFFECT, PURE, RANDOM
 from jitlang.tensor.kernels import creation as make
 from jitlang.tensor.kernels import random
@@ -30,18 +30,18 @@ _KIND = "dtype? dtype=None, device? device=None"
 def _constant(name: str, value: int, doc: str) -> None:
     @kernel
     def fresh(size: Ints, dtype: Any, device: Any) -> Tensor:
-        code = or_default(dtype, FLOAT32)
+        code = or_default(dtype, device, FLOAT32)
         if value == 0:
             return make.zeros(size.length, cast(ptr[i64], size.data), code)
         return make.sized(size, code, value)
 
     @kernel
     def like(self: Tensor, dtype: Any, device: Any) -> Tensor:
-        return make.filled(make.like(self, or_default(dtype, self.dtype)), value)
+        return make.filled(make.like(self, or_default(dtype, device, self.dtype)), value)
 
     @kernel
     def new(self: Tensor, size: Ints, dtype: Any, device: Any) -> Tensor:
-        return make.sized(size, or_default(dtype, self.dtype), value)
+        return make.sized(size, or_default(dtype, device, self.dtype), value)
 
     samples = [Sample([2, 3]), Sample([]), Sample([0, 2], dtype=D("int64")), Sample([3], dtype=D("bool")), Sample([-1], error=True), Sample([1])]
     infer = rules.created(1, FLOAT32_TYPE, rules.length_of(0))
@@ -75,59 +75,57 @@ _constant("ones", 1, "A tensor full of ones.")
 @kernel
 def empty_native(size: Ints, dtype: Any, device: Any) -> Tensor:
     """An uninitialised tensor."""
-    return make.empty_of(size, or_default(dtype, FLOAT32))
+    return make.empty_of(size, or_default(dtype, device, FLOAT32))
 
 
 @kernel
 def empty_like_native(self: Tensor, dtype: Any, device: Any) -> Tensor:
     """An uninitialised tensor in the shape of another."""
-    return make.like(self, or_default(dtype, self.dtype))
+    return make.like(self, or_default(dtype, device, self.dtype))
 
 
 @kernel
 def new_empty_native(self: Tensor, size: Ints, dtype: Any, device: Any) -> Tensor:
     """An uninitialised tensor in the dtype of another."""
-    return make.empty_of(size, or_default(dtype, self.dtype))
+    return make.empty_of(size, or_default(dtype, device, self.dtype))
 
 
 @kernel
 def empty_strided_native(size: Ints, stride: Ints, dtype: Any, device: Any) -> Tensor:
     """An uninitialised tensor with given strides."""
     check(size.length == stride.length, "RuntimeError", "mismatch in length of strides and shape")
-    return empty_strided(size.length, cast(ptr[i64], size.data), cast(ptr[i64], stride.data), or_default(dtype, FLOAT32))
+    return empty_strided(size.length, cast(ptr[i64], size.data), cast(ptr[i64], stride.data), or_default(dtype, device, FLOAT32))
 
 
 @kernel
-def full_dtype(dtype: Any, value: Any) -> i64:
+def full_dtype(dtype: Any, device: Any, value: Any) -> i64:
     """The dtype of a tensor full of `value`."""
-    if has(dtype):
-        return get(dtype)
     code = number_dtype(value)
-    return FLOAT32 if code == FLOAT64 else code
+    return or_default(dtype, device, FLOAT32 if code == FLOAT64 else code)
 
 
 @kernel
 def full_native(size: Ints, fill_value: Any, dtype: Any, device: Any) -> Tensor:
     """A tensor full of a number."""
-    return make.sized(size, full_dtype(dtype, fill_value), fill_value)
+    return make.sized(size, full_dtype(dtype, device, fill_value), fill_value)
 
 
 @kernel
 def full_like_native(self: Tensor, fill_value: Any, dtype: Any, device: Any) -> Tensor:
     """A tensor full of a number in the shape of another."""
-    return make.filled(make.like(self, or_default(dtype, self.dtype)), fill_value)
+    return make.filled(make.like(self, or_default(dtype, device, self.dtype)), fill_value)
 
 
 @kernel
 def new_full_native(self: Tensor, size: Ints, fill_value: Any, dtype: Any, device: Any) -> Tensor:
     """A tensor full of a number in the dtype of another."""
-    return make.sized(size, or_default(dtype, self.dtype), fill_value)
+    return make.sized(size, or_default(dtype, device, self.dtype), fill_value)
 
 
 @kernel
 def scalar_tensor_native(s: Any, dtype: Any, device: Any) -> Tensor:
     """A number as a tensor without dimensions."""
-    t = make.zeros(0, null(ptr[i64]), or_default(dtype, FLOAT32))
+    t = make.zeros(0, null(ptr[i64]), or_default(dtype, device, FLOAT32))
     return make.filled(t, s)
 
 
@@ -213,27 +211,27 @@ row(
 
 
 @kernel
-def dtype_or(dtype: Any) -> i64:
+def dtype_or(dtype: Any, device: Any) -> i64:
     """An optional dtype, or -1."""
-    return or_default(dtype, -1)
+    return or_default(dtype, device, -1)
 
 
 @kernel
 def arange_end(end: Any, dtype: Any, device: Any) -> Tensor:
     """0, 1, … below `end`."""
-    return make.arange(0, end, 1, dtype_or(dtype))
+    return make.arange(0, end, 1, dtype_or(dtype, device))
 
 
 @kernel
 def arange_start(start: Any, end: Any, dtype: Any, device: Any) -> Tensor:
     """start, start + 1, … below `end`."""
-    return make.arange(start, end, 1, dtype_or(dtype))
+    return make.arange(start, end, 1, dtype_or(dtype, device))
 
 
 @kernel
 def arange_step(start: Any, end: Any, step: Any, dtype: Any, device: Any) -> Tensor:
     """start, start + step, … below `end`."""
-    return make.arange(start, end, step, dtype_or(dtype))
+    return make.arange(start, end, step, dtype_or(dtype, device))
 
 
 def _range_rule(dtype_at: int) -> Any:
@@ -284,7 +282,7 @@ row(
 @kernel
 def linspace_native(start: Any, end: Any, steps: i64, dtype: Any, device: Any) -> Tensor:
     """Numbers at equal distances, with the end."""
-    return make.linspace(f64(start), f64(end), steps, or_default(dtype, FLOAT32))
+    return make.linspace(f64(start), f64(end), steps, or_default(dtype, device, FLOAT32))
 
 
 row(
@@ -301,13 +299,13 @@ row(
 @kernel
 def eye_square(n: i64, dtype: Any, device: Any) -> Tensor:
     """A square matrix with ones on the diagonal."""
-    return make.eye(n, n, or_default(dtype, FLOAT32))
+    return make.eye(n, n, or_default(dtype, device, FLOAT32))
 
 
 @kernel
 def eye_native(n: i64, m: i64, dtype: Any, device: Any) -> Tensor:
     """A matrix with ones on the diagonal."""
-    return make.eye(n, m, or_default(dtype, FLOAT32))
+    return make.eye(n, m, or_default(dtype, device, FLOAT32))
 
 
 row(
@@ -378,7 +376,7 @@ row("zero_(Tensor(a!) self) -> Tensor(a!)", "Fills with zeros.", zero_native, in
 @kernel
 def rand_native(size: Ints, dtype: Any, device: Any) -> Tensor:
     """Uniform numbers from 0 to 1."""
-    t = make.empty_of(size, or_default(dtype, FLOAT32))
+    t = make.empty_of(size, or_default(dtype, device, FLOAT32))
     random.fill_uniform(t, 0.0, 1.0)
     return t
 
@@ -386,7 +384,7 @@ def rand_native(size: Ints, dtype: Any, device: Any) -> Tensor:
 @kernel
 def rand_like_native(self: Tensor, dtype: Any, device: Any) -> Tensor:
     """Uniform numbers in the shape of another."""
-    t = empty(self.rank, self.sizes, or_default(dtype, self.dtype))
+    t = empty(self.rank, self.sizes, or_default(dtype, device, self.dtype))
     random.fill_uniform(t, 0.0, 1.0)
     return t
 
@@ -394,7 +392,7 @@ def rand_like_native(self: Tensor, dtype: Any, device: Any) -> Tensor:
 @kernel
 def randn_native(size: Ints, dtype: Any, device: Any) -> Tensor:
     """Normal numbers."""
-    t = make.empty_of(size, or_default(dtype, FLOAT32))
+    t = make.empty_of(size, or_default(dtype, device, FLOAT32))
     random.fill_normal(t, 0.0, 1.0)
     return t
 
@@ -402,7 +400,7 @@ def randn_native(size: Ints, dtype: Any, device: Any) -> Tensor:
 @kernel
 def randn_like_native(self: Tensor, dtype: Any, device: Any) -> Tensor:
     """Normal numbers in the shape of another."""
-    t = empty(self.rank, self.sizes, or_default(dtype, self.dtype))
+    t = empty(self.rank, self.sizes, or_default(dtype, device, self.dtype))
     random.fill_normal(t, 0.0, 1.0)
     return t
 
@@ -410,7 +408,7 @@ def randn_like_native(self: Tensor, dtype: Any, device: Any) -> Tensor:
 @kernel
 def normal_native(mean: f64, std: f64, size: Ints, dtype: Any, device: Any) -> Tensor:
     """Normal numbers of a mean and a standard deviation."""
-    t = make.empty_of(size, or_default(dtype, FLOAT32))
+    t = make.empty_of(size, or_default(dtype, device, FLOAT32))
     random.fill_normal(t, mean, std)
     return t
 
@@ -418,7 +416,7 @@ def normal_native(mean: f64, std: f64, size: Ints, dtype: Any, device: Any) -> T
 @kernel
 def randint_native(high: i64, size: Ints, dtype: Any, device: Any) -> Tensor:
     """Integers from 0 to `high`, without it."""
-    t = make.empty_of(size, or_default(dtype, INT64))
+    t = make.empty_of(size, or_default(dtype, device, INT64))
     random.fill_integers(t, 0, high)
     return t
 
@@ -426,7 +424,7 @@ def randint_native(high: i64, size: Ints, dtype: Any, device: Any) -> Tensor:
 @kernel
 def randint_low(low: i64, high: i64, size: Ints, dtype: Any, device: Any) -> Tensor:
     """Integers from `low` to `high`, without it."""
-    t = make.empty_of(size, or_default(dtype, INT64))
+    t = make.empty_of(size, or_default(dtype, device, INT64))
     random.fill_integers(t, low, high)
     return t
 
@@ -439,7 +437,7 @@ def randperm_native(n: i64, dtype: Any, device: Any) -> Tensor:
     size[0] = n
     t = empty(1, size, INT64)
     random.fill_permutation(t)
-    code = or_default(dtype, INT64)
+    code = or_default(dtype, device, INT64)
     if code == INT64:
         return t
     result = cast_tensor(t, code)

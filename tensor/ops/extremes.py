@@ -11,7 +11,7 @@ from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.reduction import all_dims
 from jitlang.tensor.kernels.tensors import empty, release
-from jitlang.tensor.layout import INT64, LoopTable
+from jitlang.tensor.layout import BOOL, INT64, LoopTable
 from jitlang.tensor.ops import pointwise as point
 from jitlang.tensor.ops import rules
 from jitlang.tensor.ops.families import row
@@ -62,6 +62,7 @@ def _extreme(name: str, loop: Any, doc: str) -> None:
 
     @kernel
     def place(self: Tensor, dim: Any, keepdim: b1) -> Tensor:
+        check(self.dtype != BOOL, "RuntimeError", f"arg{name}(): does not support bool input")
         if has(dim):
             mask = single(self, get(dim))
             r.refuse_empty(self, mask, f"arg{name}")

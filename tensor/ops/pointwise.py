@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator as python
 from typing import Any
 
-from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, local, ptr, typeof, u8
+from jitlang.frontend.kernel import Kernel, b1, cast, check, f64, i64, kernel, local, ptr, typeof, u8
 from jitlang.registry import COMMUTATIVE, POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
@@ -14,7 +14,7 @@ from jitlang.tensor.kernels.scalars import load_int, number
 from jitlang.tensor.kernels.tensors import release
 from jitlang.tensor.layout import BOOL, INT64, NUMBER, TensorImpl
 from jitlang.tensor.ops import rules
-from jitlang.tensor.ops.families import Tensor, binary, loop, row, unary
+from jitlang.tensor.ops.families import Tensor, binary, loop, row, unary, unchecked
 from jitlang.tensor.ops.samples import ALL, FLOATS, INTS, A, Sample, pairs
 from jitlang.tensor.promotion import RESULT_BOOL, SAME, TO_FLOAT, is_float
 
@@ -81,37 +81,61 @@ def scaled_into(plain: Any, table: Any, self: Tensor, other: Tensor, alpha: Any)
     return result
 
 
-def _with_alpha(name: str, alias: str, plain: Any, factor: Any, doc: str, operator: Any, dtypes: tuple[str, ...]) -> None:
+@kernel
+def refuse_bools(self: Tensor, other: Tensor) -> None:
+    """Raises where a bool would be subtracted, or subtracted from."""
+    check(
+        self.dtype != BOOL and other.dtype != BOOL,
+        "RuntimeError",
+        "Subtraction, the `-` operator, with a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    )
+
+
+def _with_alpha(name: str, alias: str, plain: Any, factor: Any, doc: str, operator: Any, dtypes: tuple[str, ...], condition: Kernel) -> None:
     @kernel
     def tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+        condition(self, other)
         return scaled(plain, factor, self, other, alpha)
 
     @kernel
     def scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
-        return scaled(plain, factor, self, number(slot, cast(ptr[u8], room), other), alpha)
+        value = number(slot, cast(ptr[u8], room), other)
+        condition(self, value)
+        return scaled(plain, factor, self, value, alpha)
 
     @kernel
     def tensor_into(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
+        condition(self, other)
         return scaled_into(plain, factor, self, other, alpha)
 
     @kernel
     def scalar_into(self: Tensor, other: Any, alpha: Any) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
-        return scaled_into(plain, factor, self, number(slot, cast(ptr[u8], room), other), alpha)
+        value = number(slot, cast(ptr[u8], room), other)
+        condition(self, value)
+        return scaled_into(plain, factor, self, value, alpha)
 
     @kernel
     def scalar_tensor(self: Any, other: Tensor) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
-        return loops.binary(plain, SAME, number(slot, cast(ptr[u8], room), self), other)
+        value = number(slot, cast(ptr[u8], room), self)
+        condition(value, other)
+        return loops.binary(plain, SAME, value, other)
 
     def both() -> list[Sample]:
         made = [Sample(x, y) for x, y in pairs(dtypes)]
         made += [Sample(A((3, 4)), A((4,), seed=1), alpha=2.5), Sample(A((3,), "int64"), A((3,)), alpha=3)]
+        if condition is refuse_bools:
+            made += [Sample(A((3,), "bool"), A((3,)), error=True), Sample(A((3,)), A((3,), "bool"), error=True)]
         return [*made, Sample(A((3,), "int64"), A((3,), "int32"), alpha=0.5, error=True), Sample(A((3,)), A((4,)), error=True)]
 
     def single() -> list[Sample]:
-        return [Sample(A((3, 4), d, 0), s) for d in dtypes for s in (2, 2.5)] + [Sample(A((3,)), 2, alpha=3)]
+        return [Sample(A((3, 4), d, 0), s) for d in dtypes for s in (2, 2.5)] + [
+            Sample(A((3,)), 2, alpha=3),
+            Sample(A((3,)), True, error=condition is refuse_bools),
+        ]
 
     infer, more = rules.pointwise(SAME, 2), {"variants": ("function",), "extra": {"oracle": operator}}
     for each in filter(None, (name, alias)):
@@ -124,13 +148,14 @@ def _with_alpha(name: str, alias: str, plain: Any, factor: Any, doc: str, operat
     row(text, doc, scalar_tensor, PURE, POINTWISE, infer=infer, samples=[Sample(2, A((3, 4))), Sample(2.5, A((3,), "int64"))], **more)
 
 
-_with_alpha("add", "", ADD, ADD_SCALED, "self + alpha * other.", python.add, ALL)
-_with_alpha("sub", "subtract", SUB, SUB_SCALED, "self - alpha * other.", python.sub, NUMERIC)
+_with_alpha("add", "", ADD, ADD_SCALED, "self + alpha * other.", python.add, ALL, unchecked)
+_with_alpha("sub", "subtract", SUB, SUB_SCALED, "self - alpha * other.", python.sub, NUMERIC, refuse_bools)
 
 
 @kernel
 def rsub_tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """other - alpha * self."""
+    refuse_bools(self, other)
     return scaled(SUB, SUB_SCALED, other, self, alpha)
 
 
@@ -138,7 +163,9 @@ def rsub_tensor(self: Tensor, other: Tensor, alpha: Any) -> Tensor:
 def rsub_scalar(self: Tensor, other: Any, alpha: Any) -> Tensor:
     """other - alpha * self."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    return scaled(SUB, SUB_SCALED, number(slot, cast(ptr[u8], room), other), self, alpha)
+    value = number(slot, cast(ptr[u8], room), other)
+    refuse_bools(self, value)
+    return scaled(SUB, SUB_SCALED, value, self, alpha)
 
 
 _RSUB = {"infer": rules.pointwise(SAME, 2)}

@@ -11,7 +11,7 @@ from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels import views
-from jitlang.tensor.kernels.creation import Tensor
+from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.reduction import all_dims
 from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.kernels.tensors import release, retain
@@ -365,6 +365,12 @@ row(
 
 
 @kernel
+def count_dims(self: Tensor, dim: Ints) -> Tensor:
+    """How many elements along dimensions are not zero."""
+    return r.reduce(COUNT, self, mask_of(self, dim), 0, INT64)
+
+
+@kernel
 def count_all(self: Tensor, dim: Any) -> Tensor:
     """How many elements are not zero."""
     mask = all_dims(self)
@@ -380,6 +386,14 @@ row(
     PURE,
     infer=rule(int_type, 1, None),
     samples=[Sample(A((3, 4), d, 0)) for d in ALL] + [Sample(X, 1)],
+)
+row(
+    "count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+    "How many elements along dimensions are not zero.",
+    count_dims,
+    PURE,
+    infer=rule(int_type, 1, None),
+    samples=[Sample(X, [0, 1]), Sample(X, [-1]), Sample(X, []), Sample(X, [0, 0], error=True)],
 )
 
 

@@ -14,7 +14,7 @@ from jitlang.tensor.kernels import sorting, views
 from jitlang.tensor.kernels.creation import Tensor, zeros
 from jitlang.tensor.kernels.iteration import same_shape
 from jitlang.tensor.kernels.reduction import all_dims
-from jitlang.tensor.kernels.scalars import number
+from jitlang.tensor.kernels.scalars import load_float, number, store_float
 from jitlang.tensor.kernels.tensors import empty, release, retain
 from jitlang.tensor.kernels.views import wrapped_dim
 from jitlang.tensor.layout import BOOL, INT64, TensorImpl
@@ -22,11 +22,12 @@ from jitlang.tensor.ops import pointwise as point
 from jitlang.tensor.ops import reductions, rules
 from jitlang.tensor.ops.families import row
 from jitlang.tensor.ops.samples import ALL, A, Sample
-from jitlang.tensor.promotion import RESULT_BOOL, SAME, is_float, promote
+from jitlang.tensor.promotion import RESULT_BOOL, SAME, is_float, item_bytes, promote
 from jitlang.types import TensorType, dtype_coded
 
 X, M, V = A((3, 5)), A((4, 3), layout="t"), A((20,))
 INT64_TYPE = dtype_coded(INT64)
+NAN = float("nan")
 
 
 def _pair(types: Any, _: Any) -> Any:
@@ -130,31 +131,48 @@ def without(t: Tensor, d: i64) -> Tensor:
     return made
 
 
-@kernel(extern=True)
-def median_place(self: Tensor, d: i64) -> i64:
-    """The place of the lower median in sorted order."""
-    n = self.sizes[d] if self.rank > 0 else 1
-    check(n > 0, "IndexError", "median(): Expected reduction dim {} to have non-zero size.", d)
-    return (n - 1) // 2
-
-
 @kernel
 def median_dim(self: Tensor, dim: i64, keepdim: b1) -> Any:
-    """The lower median along a dimension, and its place."""
+    """The lower median along a dimension, and its place; the first NaN where there is one."""
+    check(self.dtype != BOOL, "RuntimeError", "\"median\" not implemented for 'bool'")
     d = wrapped_dim(dim, self.rank)
-    return kth(self, median_place(self, d), d, i64(keepdim))
+    n = self.sizes[d] if self.rank > 0 else 1
+    check(n > 0, "IndexError", "median(): Expected reduction dim {} to have non-zero size.", d)
+    middle, place = kth(self, (n - 1) // 2, d, i64(keepdim))
+    if is_float(self.dtype) == 1:
+        first_nan(self, d, i64(keepdim), middle, place)
+    return middle, place
+
+
+@kernel(extern=True)
+def first_nan(self: Tensor, d: i64, keepdim: i64, middle: Tensor, place: Tensor) -> None:
+    """Puts the first NaN along a dimension, where there is one, in the place of the median."""
+    mask = 1 << d if self.rank > 0 else 0
+    top = r.reduce(reductions.MAX, self, mask, keepdim, self.dtype)
+    where = empty(top.rank, top.sizes, INT64)
+    r.places(reductions.PLACES, self, mask, top, where)
+    item = item_bytes(top.dtype)
+    for i in range(top.numel):
+        x = load_float(top.data + i * item, top.dtype)
+        if x != x:
+            store_float(middle.data + i * item, top.dtype, x)
+            cast(ptr[i64], place.data)[i] = cast(ptr[i64], where.data)[i]
+    release(where)
+    release(top)
 
 
 @kernel
 def median_all(self: Tensor) -> Tensor:
-    """The lower median of all elements."""
+    """The lower median of all elements; NaN where any is, or where there are none."""
     size = local(i64, 1)
     size[0] = self.numel
-    flat = views.reshape(self, 1, size)
     if self.numel == 0:
-        release(flat)
-        check(self.numel > 0, "IndexError", "median(): no median of no elements")
-    values, places = kth(flat, median_place(flat, 0), 0, 0)
+        check(is_float(self.dtype) == 1, "IndexError", "median(): no median of no elements")
+        none = empty(0, size, self.dtype)
+        store_float(none.data, self.dtype, NAN)
+        return none
+    flat = views.reshape(self, 1, size)
+    values, places = median_dim(flat, 0, False)
     release(places)
     release(flat)
     return values
@@ -259,7 +277,7 @@ row(
     median_all,
     PURE,
     infer=lambda types, _: [TensorType(types[0].dtype, 0)],
-    samples=[Sample(V), Sample(X), Sample(A((4,), "int64"))],
+    samples=[Sample(V), Sample(X), Sample(A((4,), "int64")), Sample(A((3, 4), special=True)), Sample(A((0,)))],
 )
 row(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -267,7 +285,7 @@ row(
     median_dim,
     PURE,
     infer=lambda types, constants: reductions.pair_rule(types, constants, 1, 2),
-    samples=[Sample(X, 1), Sample(X, 0, True)],
+    samples=[Sample(X, 1), Sample(X, 0, True), Sample(A((3, 4), special=True), 0), Sample(A((4, 9), special=True), 1, True), Sample(A((0, 2)), 0, error=True)],
 )
 row(
     "unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> Tensor",

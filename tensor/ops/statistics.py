@@ -180,6 +180,19 @@ def norm_dims(self: Tensor, p: Any, dim: Ints, keepdim: b1) -> Tensor:
 
 
 @kernel
+def norm_2(self: Tensor, dim: Ints, keepdim: b1) -> Tensor:
+    """2-norms along dimensions."""
+    return norm_in(self, 2.0, mask_of(self, dim), i64(keepdim), self.dtype)
+
+
+@kernel
+def norm_named(self: Tensor, p: Any, dim: Any, keepdim: b1) -> Tensor:
+    """The norm of that name."""
+    check(p == "fro", "RuntimeError", f"norm: '{p}' is not available, only 'fro' and numbers are")
+    return norm_in(self, 2.0, mask_of(self, dim), i64(keepdim), self.dtype)
+
+
+@kernel
 def vector_norm(self: Tensor, ord: Any, dim: Any, keepdim: b1, dtype: Any) -> Tensor:
     """Norms along dimensions."""
     code = self.dtype
@@ -204,6 +217,22 @@ row(
     PURE,
     infer=rule(same_type, 2, 3),
     samples=[Sample(X, 2, 1, loose=30), Sample(X, 1, [0, 1], True, loose=30)],
+)
+row(
+    "norm.dim(Tensor self, *, int[1] dim, bool keepdim=False) -> Tensor",
+    "2-norms along dimensions.",
+    norm_2,
+    PURE,
+    infer=rule(same_type, 1, 2),
+    samples=[Sample(X, dim=1, loose=30), Sample(X, dim=[0, 1], keepdim=True, loose=30)],
+)
+row(
+    "norm.name(Tensor self, str p, int[1]? dim=None, bool keepdim=False) -> Tensor",
+    "Frobenius norms along dimensions.",
+    norm_named,
+    PURE,
+    infer=rule(same_type, 2, 3),
+    samples=[Sample(X, "fro", loose=30), Sample(X, "fro", [0, 1], True, loose=30), Sample(X, "fro", dim=1, loose=30)],
 )
 row(
     "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",

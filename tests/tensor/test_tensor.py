@@ -414,7 +414,12 @@ def test_threads_share_tensors():
         (lambda: jl.zeros(6).view(4), RuntimeError, r"shape '\[4\]' is invalid for input of size 6"),
         (lambda: jl.tensor([1]).add_(0.5), RuntimeError, "result type Float can't be cast to the desired output type Long"),
         (lambda: jl.zeros(3).expand(2, 3).add_(1), RuntimeError, "more than one element of the written-to tensor"),
-        (lambda: jl.tensor([True]) - jl.tensor([True]), RuntimeError, "not implemented for 'bool'"),
+        (lambda: jl.tensor([True]) - jl.tensor([True]), RuntimeError, "with a bool tensor is not supported"),
+        (lambda: jl.zeros(2, device="cuda"), RuntimeError, "there is no device 'cuda', expected 'cpu'"),
+        (lambda: jl.arange(3, device="meta"), RuntimeError, "there is no device 'meta'"),
+        (lambda: jl.rand_like(jl.zeros(2), device="nonsense"), RuntimeError, "there is no device 'nonsense'"),
+        (lambda: jl.zeros(2).to("cuda"), RuntimeError, "there is no device 'cuda'"),
+        (lambda: jl.zeros(2).to(device="cuda:1", dtype=jl.int64), RuntimeError, "there is no device 'cuda:1'"),
         (lambda: jl.cat([]), (ValueError, TypeError), "non-empty|form"),
         (lambda: jl.tensor([1.0]) & 1, RuntimeError, "not implemented for 'float32'"),
     ],
@@ -422,6 +427,21 @@ def test_threads_share_tensors():
 def test_messages(call, kind, text):
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_the_device_that_there_is():
+    for device in ("cpu", "cpu:0", jl.device("cpu"), jl.zeros(1).device):
+        assert jl.ones(2, device=device).to(device).tolist() == [1.0, 1.0]
+
+    @jl.script
+    def moved(x: jl.Tensor, gpu: bool) -> jl.Tensor:
+        if gpu:
+            x = x.to("cuda")
+        return x
+
+    assert moved(jl.ones(1), False).tolist() == [1.0]
+    with pytest.raises(RuntimeError, match="there is no device 'cuda'"):
+        moved(jl.ones(1), True)
 
 
 def test_wrong_arguments_are_type_errors():

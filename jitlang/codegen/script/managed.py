@@ -97,7 +97,8 @@ def _constant(b: FunctionBuilder, value: object, type: Type) -> str | None:
     if isinstance(value, DType):
         return str(value.code)
     if type == DEVICE:
-        return str(DEVICES.index(str(value).partition(":")[0]))
+        kind = str(value).partition(":")[0]
+        return str(DEVICES.index(kind) if kind in DEVICES else -1)
     if isinstance(type, OptionalType) and value is not None:
         inner = constant_operand(b, value, type.element)
         text = register_type(type)

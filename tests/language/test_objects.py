@@ -3,7 +3,7 @@
 import dataclasses
 import enum
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
@@ -76,6 +76,13 @@ def _number(c: Colour) -> int:
     return 10 if c is Colour.RED else 20
 
 
+def optional_order(d: dict[str, int], xs: list[Optional[int]], ys: list[tuple[int, Optional[str]]]):
+    by_value = sorted(d, key=d.get), sorted(d, key=d.get, reverse=True), max(d, key=d.get) if d else ""
+    ys.sort()
+    xs.sort(reverse=True)
+    return by_value, sorted(ys), xs, sorted(xs), min(xs)
+
+
 CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (sorted_objects, ([5, 3, 3, 9, 1, 5, 5, 2],)),
     (sorted_objects, ([2, 1],)),
@@ -83,6 +90,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (sorted_dataclasses, (1,)),
     (equal_containers, (2,)),
     (equal_containers, (1,)),
+    (optional_order, ({"a": 3, "b": 1, "z": 2}, [2, 1, 3], [(1, "a"), (0, None)])),
+    (optional_order, ({"a": 3}, [None], [(1, "b"), (1, "a")])),
+    (optional_order, ({}, [1, None], [])),
     (chosen, (1,)),
     (chosen, (2,)),
 ]

@@ -109,7 +109,7 @@ class Methods(Builtins):
     def sort_in_place(self, value: Value, keywords: dict[str, Result]) -> Result:
         """``list.sort(key=…, reverse=…)``."""
         assert isinstance(value.type, ListType)
-        if "key" not in keywords and not any(isinstance(t, ClassType) for t in value.type.walk()):
+        if "key" not in keywords and not any(isinstance(t, ClassType | OptionalType) for t in value.type.walk()):
             if value.type.element == NEVER:
                 return self.none()
             reverse = self.as_bool(self.truth(keywords["reverse"])) if "reverse" in keywords else self.constant(False)

@@ -348,11 +348,12 @@ class Operators(Narrowing):
     def related_optional(self, symbol: str, name: str, swapped: str, x: Value, y: Value) -> Value:
         """Relations with None: equality is of presence and value; ordering raises TypeError."""
         if name not in ("eq", "ne"):
-            text = f"'{symbol}' not supported between instances of '{_python_name(x.type)}' and '{_python_name(y.type)}'"
+            left, right = (_python_name(v.type.element if isinstance(v.type, OptionalType) else v.type) for v in (x, y))
+            head = f"'{symbol}' not supported between instances of"
             if NONE in (x.type, y.type):
-                self.type_error(text)
-            return self.related(symbol, name, swapped, self.present(x, "TypeError", text), self.present(y, "TypeError", text))
-        missing = self.constant(name == "eq")
+                self.type_error(f"{head} '{left}' and '{right}'")
+            x = self.present(x, "TypeError", f"{head} 'NoneType' and '{right}'")
+            return self.related(symbol, name, swapped, x, self.present(y, "TypeError", f"{head} '{left}' and 'NoneType'"))
         different = name == "ne"
         if not isinstance(x.type, OptionalType):
             x, y = y, x
@@ -370,7 +371,6 @@ class Operators(Narrowing):
                 lambda: both if name == "eq" else self.op("py::not", both),
                 lambda: self.related(symbol, name, swapped, self.emit("prim::Unwrap", (x,), (inner,)).output, self.emit("prim::Unwrap", (y,), (other,)).output),
             )
-        del missing
         return self.choose(
             none,
             lambda: self.constant(different),

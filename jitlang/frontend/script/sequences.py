@@ -15,6 +15,7 @@ from jitlang.frontend.emitter import Left, Maybe, Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.items import Enumerated, Items, IteratorValue, LazyIterable, Reversed, Zipped
+from jitlang.frontend.script.operators import python_name
 from jitlang.frontend.script.strings import Strings
 from jitlang.frontend.script.subscripts import void
 from jitlang.ir.graph import Value
@@ -324,9 +325,27 @@ class Sequences(Strings):
             self.for_each(self.iterate_value(items, "the items"), lambda i: self.append(keys, self.value(self.call_value(key, [i], {}), "the key")), [])
         if keys.type == ListType(NEVER):
             return self.op("py::list", items)
-        if any(isinstance(t, ClassType) for t in keys.type.walk()):
+        assert isinstance(keys.type, ListType)
+        if isinstance(keys.type.element, OptionalType) and not isinstance(keys.type.element.element, ClassType | TupleType):
+            few = self.op("py::lt", self.op("py::len", keys), self.constant(2))
+            return self.choose(few, lambda: self.op("py::list", items), lambda: self.op("py::sorted_by", items, self.all_present(keys), reverse))
+        if any(isinstance(t, ClassType | OptionalType) for t in keys.type.walk()):
             return self.insertion_sort(items, keys, reverse)
         return self.op("py::sorted", items, reverse) if keys is items else self.op("py::sorted_by", items, keys, reverse)
+
+    def all_present(self, keys: Value) -> Value:
+        """A list of optionals as one of their values; TypeError where one is None, which cannot be compared."""
+        assert isinstance(keys.type, ListType)
+        assert isinstance(keys.type.element, OptionalType)
+        inner = keys.type.element.element
+        message = f"'<' not supported between instances of 'NoneType' and '{python_name(inner)}'"
+        made = self.emit("prim::List", (), (ListType(inner),)).output
+
+        def add(item: Result) -> None:
+            self.append(made, self.present(self.value(item, "a key"), "TypeError", message))
+
+        self.for_each(self.iterate_value(keys, "the keys"), add, [])
+        return made
 
     def insertion_sort(self, items: Value, keys: Value, reverse: Value) -> Value:
         """A sorted copy by the user's ``__lt__``: each item goes behind those that are not greater, whose place bisection finds.

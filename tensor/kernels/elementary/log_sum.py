@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i64, i128, kernel, select, typeof, unlikely, unrolled
+from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i64, kernel, local, mulhi, ptr, select, typeof, unlikely, unrolled
 from jitlang.tensor.kernels.elementary.activation import log1p_exp
 from jitlang.tensor.kernels.elementary.coefficients import LN2, LN2_BITS, LOG_F64
 from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, polynomial, power_of_two, scale2, two_sum
@@ -28,80 +28,101 @@ PLACE = 60
 MASK = (1 << PLACE) - 1
 
 
-def limbs(n: int) -> tuple[int, int, int]:
+def places(n: int) -> tuple[int, int, int]:
     """n * 2**-180."""
     return n >> 2 * PLACE, (n >> PLACE) & MASK, n & MASK
 
 
-ONE = limbs(1 << 3 * PLACE)
-LN2_LIMBS = limbs(LN2_BITS)
-DECAY = tuple(limbs((1 << 3 * PLACE) // math.factorial(j + 1)) for j in range(49))
+LN2_PLACES = places(LN2_BITS)
+DECAY = tuple(part for j in range(49) for part in places((1 << 3 * PLACE) // math.factorial(j + 1)))
 
 
 @inlined
-def carried(a: i128, b: i128, c: i128) -> Any:
-    """The number whose places are still wider than 60 bits."""
+def carried(a: i64, b: i64, c: i64) -> Any:
+    """The number whose lower places have a sign or are a few bits too wide."""
     b += c >> PLACE
-    return i64(a + (b >> PLACE)), i64(b) & MASK, i64(c) & MASK
+    return a + (b >> PLACE), b & MASK, c & MASK
+
+
+@inlined
+def wide(a: i64, b: i64) -> Any:
+    """a * b for a, b >= 0 as its bits from the 60th on, and the others."""
+    low = a * b
+    return (mulhi(a, b) << (64 - PLACE)) | ((low >> PLACE) & 15), low & MASK
 
 
 @inlined
 def product(a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> Any:
-    """(a, b, c) * (d, e, f), a few units too small in the last place."""
-    a, b, c, d, e, f = i128(a), i128(b), i128(c), i128(d), i128(e), i128(f)
-    p = a * e + b * d + ((a * f + b * e + c * d) >> PLACE)
-    q = a * d + (p >> PLACE)
-    return i64(q >> PLACE), i64(q) & MASK, i64(p) & MASK
+    """(a, b, c) * (d, e, f), both positive and below 4; a few units too small in the last place."""
+    p, p_low = wide(a, d)
+    q, q_low = wide(a, e)
+    r, r_low = wide(b, d)
+    s, _ = wide(a, f)
+    t, _ = wide(b, e)
+    u, _ = wide(c, d)
+    a, b, c = carried(p, p_low + q + r, q_low + r_low + s + t + u)
+    return a, b, c
 
 
 @kernel(inline="never")
-def decay(a: i64, b: i64, c: i64) -> Any:
-    """(1 - exp(-x)) / x for x = (a, b, c) in [-0.35, 1.6]; beyond 1.1 with fewer places."""
-    s, t, u = i64(DECAY[-1][0]), i64(DECAY[-1][1]), i64(DECAY[-1][2])
-    for j in unrolled(len(DECAY) - 1):
+def decay(a: i64, b: i64, c: i64, series: ptr[i64]) -> Any:
+    """(1 - exp(-x)) / x for x = (a, b, c) in [-0.35, 1.6], with fewer places beyond 1.1; `series` holds DECAY."""
+    sign = (a >> 63) | 1
+    a, b, c = carried(sign * a, sign * b, sign * c)
+    at = i64(len(DECAY) - 3)
+    s, t, u = series[at], series[at + 1], series[at + 2]
+    while at > 0:
+        at -= 3
         s, t, u = product(a, b, c, s, t, u)
-        k = DECAY[len(DECAY) - 2 - j]
-        s, t, u = carried(i128(k[0]) - i128(s), i128(k[1]) - i128(t), i128(k[2]) - i128(u))
+        s, t, u = carried(series[at] - sign * s, series[at + 1] - sign * t, series[at + 2] - sign * u)
     return s, t, u
 
 
 @inlined
 def shifted(m: i64, k: i64) -> Any:
-    """m * 2**-60 * 2**-k for 0 <= m < 2**60."""
-    wide = i128(m) << i128(PLACE - k % PLACE)
-    high, low = i64(wide >> PLACE), i64(wide) & MASK
+    """m * 2**-60 * 2**-k for 0 <= m < 2**60, k >= 0."""
+    high, low = m >> (k % PLACE), (m << (PLACE - k % PLACE)) & MASK
     return select(k < 60, high, 0), select(k < 60, low, select(k < 120, high, 0)), select(k < 60, 0, select(k < 120, low, select(k < 180, high, 0)))
 
 
 @inlined
 def as_pair(a: i64, b: i64, c: i64) -> Any:
     """The number as a pair; relative error below 2**-59."""
-    n, unit = (i128(a) << PLACE) + i128(b), f64(2.0 ** (-2 * PLACE))
-    if a == a >> 63:
-        # Nothing in the first place: the last one counts.
-        n, unit = (n << PLACE) + i128(c), f64(2.0 ** (-3 * PLACE))
-    # In pieces of 40 bits, which are exact as floats.
-    h, low = fast_two_sum(f64(i64(n >> 80)) * 2.0**80, f64(i64(n >> 40) & 0xFFFFFFFFFF) * 2.0**40)
-    h, low = fast_two_sum(h, low + f64(i64(n) & 0xFFFFFFFFFF))
+    sign = (a >> 63) | 1
+    a, b, c = carried(sign * a, sign * b, sign * c)
+    unit = select(a == 0, f64(2.0 ** (-2 * PLACE)), f64(2.0**-PLACE)) * f64(sign)
+    a, b = select(a == 0, b, a), select(a == 0, c, b)
+    # In halves, which are exact as floats.
+    h, low = fast_two_sum(f64(a >> 30) * 2.0**30, f64(a & 0x3FFFFFFF))
+    h, low = fast_two_sum(h, low + f64(b >> 30) * 2.0**-30)
+    h, low = fast_two_sum(h, low + f64(b & 0x3FFFFFFF) * 2.0**-60)
     return h * unit, low * unit
 
 
 @kernel(inline="never")
 def on_curve(x: f64, y: f64) -> f64:
     """log(exp(x) + exp(y)) for x >= y, x < 0, where its magnitude is below |x| / 4, in integers."""
+    series = local(i64, len(DECAY))
+    for i in unrolled(len(DECAY)):
+        series[i] = DECAY[i]
     # -x = m * 2**-k, 1/2 <= m < 1; then log1p of exp(x) - 1 + exp(y) = (exp(-(k ln2 + rest)) * 2**k - m * decay(-x)) * 2**-k.
     small = -x < TINY_F64
     bits = bitcast(i64, select(small, x * 18014398509481984.0, x)) & 0x7FFFFFFFFFFFFFFF
     m = ((bits & 0xFFFFFFFFFFFFF) | 0x10000000000000) << (PLACE - 53)
     k = select(small, 1022 + 54, 1022) - (bits >> 52)
     a, b, c = shifted(m, k)
-    a, b, c = decay(a, b, c)
+    a, b, c = decay(a, b, c, series)
     p, q, r = product(m, i64(0), i64(0), a, b, c)
-    n = i128(k)
-    a, b, c = carried(i128(i64(-y * 2.0**53) << (PLACE - 53)) - n * LN2_LIMBS[0], -n * LN2_LIMBS[1], -n * LN2_LIMBS[2])
-    d, e, f = decay(a, b, c)
+    # The rest is below 8, so that what overflows does not matter.
+    b, b_low = wide(k, i64(LN2_PLACES[1]))
+    c, c_low = wide(k, i64(LN2_PLACES[2]))
+    a, b, c = carried((i64(-y * 2.0**53) << (PLACE - 53)) - k * LN2_PLACES[0] - b, -b_low - c, -c_low)
+    d, e, f = decay(a, b, c, series)
+    # The rest has a sign, a product has not.
+    sign = (a >> 63) | 1
+    a, b, c = carried(sign * a, sign * b, sign * c)
     d, e, f = product(a, b, c, d, e, f)
-    a, b, c = carried(i128(ONE[0]) - i128(d) - i128(p), -i128(e) - i128(q), -i128(f) - i128(r))
+    a, b, c = carried((1 << PLACE) - sign * d - p, -sign * e - q, -sign * f - r)
     h, low = as_pair(a, b, c)
     if k >= 64:
         return scale2(h, low, -k)

@@ -70,12 +70,16 @@ class _Wrap(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.target, ast.Name):
             return [node, ast.Expr(_call("_checked", ast.Name(node.target.id, ast.Load())))]
-        if isinstance(node.target, ast.Subscript) and isinstance(node.target.value, ast.Name) and _constant(node.target.slice):
+        if isinstance(node.target, ast.Attribute):
+            # The attribute is left as it was where the result does not fit. A list is changed in place.
+            number = _call("isinstance", _loaded(node.target), ast.Name("int", ast.Load()))
+            return ast.If(number, [ast.Assign([node.target], _call("_checked", ast.BinOp(_loaded(node.target), node.op, node.value)))], [node])
+        if isinstance(node.target.value, ast.Name | ast.Attribute) and _constant(node.target.slice):
             # The element may be left as it was: the check comes before it is written. A slice of a tensor has no such check.
             return ast.If(
                 _call(
                     "isinstance",
-                    ast.Name(node.target.value.id, ast.Load()),
+                    node.target.value,
                     ast.Tuple([ast.Name("list", ast.Load()), ast.Name("dict", ast.Load())], ast.Load()),
                 ),
                 [ast.Assign([node.target], _call("_checked", ast.BinOp(_loaded(node.target), node.op, node.value)))],
@@ -88,7 +92,9 @@ def _constant(node: ast.expr) -> bool:
     return not any(isinstance(n, ast.Name) and n.id not in NAMES for n in ast.walk(node))
 
 
-def _loaded(node: ast.Subscript) -> ast.Subscript:
+def _loaded(node: ast.Subscript | ast.Attribute) -> ast.Subscript | ast.Attribute:
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute(node.value, node.attr, ast.Load())
     return ast.Subscript(node.value, node.slice, ast.Load())
 
 

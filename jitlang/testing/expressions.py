@@ -9,7 +9,23 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from jitlang.testing.types import CONTAINERS, FLOATS, OPTIONALS, SCALARS, STRINGS, TENSORS, TUPLES, Kind, Random, annotation, is_tensor, literal, number, tensor
+from jitlang.testing.types import (
+    CONTAINERS,
+    FLOATS,
+    OPTIONALS,
+    SCALARS,
+    STRINGS,
+    TENSORS,
+    TUPLES,
+    Kind,
+    Random,
+    annotation,
+    attributes,
+    is_tensor,
+    literal,
+    number,
+    tensor,
+)
 
 COMPARE = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -24,6 +40,13 @@ class Helper:
     writes: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class Method(Helper):
+    """A method of the objects of a class."""
+
+    owner: Kind
+
+
 @dataclasses.dataclass
 class Scope:
     """What an expression may refer to. `frozen`: types of which a value is being iterated, so that none may grow."""
@@ -32,6 +55,12 @@ class Scope:
     fixed: frozenset[str] = frozenset()  # not to be assigned: loop variables, narrowed optionals
     frozen: frozenset[Kind] = frozenset()
     loops: int = 0
+
+    def enter(self, names: dict[str, Kind]) -> None:
+        """New names; the attributes of objects are names, too."""
+        for name, kind in names.items():
+            self.names[name] = kind
+            self.names.update({f"{name}.{a}": t for a, t in attributes(kind).items()})
 
     def inner(self, loops: int = 0, fixed: tuple[str, ...] = (), frozen: tuple[Kind, ...] = ()) -> Scope:
         """A scope within this one."""
@@ -88,7 +117,12 @@ class Expressions:
         if isinstance(kind, str):
             makers = {"int": self.int_, "float": self.float_, "bool": self.bool_, "str": self.str_}
             return makers[kind](s, d)
-        return {"list": self.list_, "dict": self.dict_, "tuple": self.tuple_, "opt": self.opt_, "tensor": self.tensor_}[kind[0]](s, kind, d)
+        containers = {"list": self.list_, "dict": self.dict_, "tuple": self.tuple_, "opt": self.opt_, "tensor": self.tensor_, "object": self.object_}
+        return containers[kind[0]](s, kind, d)
+
+    def object_(self, s: Scope, kind: Kind, d: int) -> str:
+        """A new object."""
+        return f"{kind[1]}({', '.join(self.expr(s, t, d) for t in kind[2:])})"
 
     def leaf(self, kind: Kind) -> str:
         """An expression without names. Empty displays say their type."""
@@ -110,15 +144,19 @@ class Expressions:
             return "{" + ", ".join(f"{self.full(rest[0])}: {self.full(rest[1])}" for _ in range(self.rng.choice((1, 2)))) + "}"
         if head == "tuple":
             return "(" + ", ".join(self.full(t) for t in rest) + ")"
+        if head == "object":
+            return f"{rest[0]}({', '.join(self.full(t) for t in rest[1:])})"
         return self.full(rest[0])
 
     def call(self, s: Scope, kind: Kind, d: int) -> str:
         """A call of a helper with this result."""
         fitting = [h for h in self.helpers if h.result == kind and not (h.writes and s.frozen) and not (s.loops > 1)]
+        fitting = [h for h in fitting if not isinstance(h, Method) or self.named(s, h.owner)]
         if not fitting:
             return ""
         h = self.rng.choice(fitting)
-        return f"{h.name}({', '.join(self.expr(s, p, d - 1) for p in h.parameters)})"
+        holder = f"{self.rng.choice(self.named(s, h.owner))}." if isinstance(h, Method) else ""
+        return f"{holder}{h.name}({', '.join(self.expr(s, p, d - 1) for p in h.parameters)})"
 
     def element(self, s: Scope, kind: Kind, d: int) -> str:
         """An element of a container, or a part of a tuple, that is in scope."""

@@ -52,6 +52,11 @@ def describe(value: Any, seen: dict[Any, int]) -> str:
         seen[id(value)] = number = len(seen)
         items = [f"{describe(k, seen)}: {describe(v, seen)}" for k, v in value.items()] if isinstance(value, dict) else [describe(v, seen) for v in value]
         return f"{type(value).__name__}#{number}[{', '.join(items)}]"
+    if hasattr(value, "__dict__"):
+        if id(value) in seen:
+            return f"#{seen[id(value)]}"
+        seen[id(value)] = number = len(seen)
+        return f"{type(value).__name__}#{number}<{', '.join(f'{k}={describe(v, seen)}' for k, v in sorted(vars(value).items()))}>"
     if isinstance(value, tuple):
         return f"{type(value).__name__}({', '.join(describe(v, seen) for v in value)})"
     return f"{value!r}" if type(value) in (int, float, str, bool, type(None)) else f"{type(value).__name__} {value!r}"
@@ -104,19 +109,19 @@ def difference(text: str, tiers: tuple[str, ...] = TIERS) -> Difference | None:
         oracle = checked_module(text, name)
         wanted = [outcome(oracle["main"], args) for args in oracle["arguments"]()]
         for each in tiers:
-            found = _compare(text, name, each, oracle["arguments"], wanted)
+            found = _compare(text, name, each, wanted)
             if found is not None:
                 return found
     return None
 
 
-def _compare(text: str, name: str, which: str, arguments: Callable[[], list[Any]], wanted: list[str]) -> Difference | None:
+def _compare(text: str, name: str, which: str, wanted: list[str]) -> Difference | None:
     names: dict[str, Any] = {"__name__": "generated"}
     exec(compile(text, name, "exec"), names)
     with tier(which):
         try:
             main = script(names["main"])
-            for at, args in enumerate(arguments()):
+            for at, args in enumerate(names["arguments"]()):
                 got = outcome(main, args)
                 if got != wanted[at]:
                     return Difference("raised" if "raises" in (got[:6], wanted[at][:6]) else "value", which, at, wanted[at], got)

@@ -6,9 +6,27 @@ Every loop ends: ranges are short, ``while`` counts, and nothing that is iterate
 
 from __future__ import annotations
 
-from jitlang.testing.expressions import Expressions, Helper, Scope
-from jitlang.testing.types import CONTAINERS, OPTIONALS, SCALARS, TENSORS, TUPLES, Kind, Random, annotation, grows, is_tensor, literal, tensor
+from collections.abc import Callable
 
+from jitlang.testing.expressions import Expressions, Helper, Method, Scope
+from jitlang.testing.types import (
+    CONTAINERS,
+    OPTIONALS,
+    SCALARS,
+    TENSORS,
+    TUPLES,
+    Kind,
+    Random,
+    annotation,
+    attributes,
+    grows,
+    is_object,
+    is_tensor,
+    literal,
+    tensor,
+)
+
+Writer = Callable[[Scope, int], list[str]]
 HEAD = "import math\nfrom typing import Optional\n\nimport jitlang as jl\n\n"
 ERRORS = ("ValueError", "RuntimeError", "KeyError", "IndexError", "TypeError", "ZeroDivisionError")
 PARAMETERS: tuple[tuple[Kind, ...], ...] = (SCALARS, SCALARS, CONTAINERS, CONTAINERS, TUPLES, OPTIONALS)
@@ -25,10 +43,13 @@ class Programs(Expressions):
     def __init__(self, rng: Random) -> None:
         super().__init__(rng, tensors=rng.random() < 0.35)
         self.result: Kind = "int"
+        self.classes: list[Kind] = []
 
     def module(self) -> str:
         """A whole module."""
         parts = [HEAD]
+        for at in range(self.rng.choice((0, 0, 0, 1, 1, 2))):
+            parts.append(self.class_(f"K{at}") + "\n\n")
         for at in range(self.rng.choice((0, 1, 1, 2))):
             parts.append(self.function(f"helper{at}", small=True) + "\n\n")
         parts.append(self.function("main", small=False) + "\n\n")
@@ -37,14 +58,36 @@ class Programs(Expressions):
 
     def parameter(self) -> Kind:
         """The type of a parameter."""
-        groups = PARAMETERS + ((TENSORS,) * 3 if self.tensors else ())
+        groups = PARAMETERS + ((TENSORS,) * 3 if self.tensors else ()) + ((tuple(self.classes),) * 4 if self.classes else ())
         return self.rng.choice(self.rng.choice(groups))
+
+    def class_(self, name: str) -> str:
+        """A class with annotated attributes and a few methods that read and change them."""
+        kind = ("object", name, *(self.rng.choice(self.rng.choice((SCALARS, CONTAINERS))) for _ in range(self.rng.choice((1, 2, 3)))))
+        own = attributes(kind)
+        lines = [f"class {name}:", f"    def __init__(self, {', '.join(f'{a}: {annotation(t)}' for a, t in own.items())}):"]
+        lines += [f"        self.{a} = {a}" for a in own]
+        for at in range(self.rng.choice((1, 2))):
+            lines += ["", *self.indent(self.method(f"m{at}", kind))]
+        self.classes.append(kind)
+        return "\n".join(lines)
+
+    def method(self, name: str, owner: Kind) -> list[str]:
+        """A method, noted for later functions to call."""
+        parameter = self.rng.choice(SCALARS)
+        scope = Scope({"x": parameter, **{f"self.{a}": t for a, t in attributes(owner).items()}})
+        self.result = self.rng.choice([*SCALARS, *CONTAINERS])
+        body = [*self.block(scope, self.rng.choice((1, 2)), 1), f"return {self.expr(scope, self.result)}"]
+        shown = f" -> {annotation(self.result)}" if self.chance(0.5) else ""
+        self.helpers.append(Method(name, (parameter,), self.result, True, owner))
+        return [f"def {name}(self, x: {annotation(parameter)}){shown}:", *self.indent(body)]
 
     def function(self, name: str, *, small: bool) -> str:
         """A function; helpers are noted for later ones to call."""
         kinds = tuple(self.parameter() for _ in range(self.rng.choice((1, 2) if small else (1, 2, 3, 4))))
         names = [f"{name[0]}{i}" for i in range(len(kinds))]
-        scope = Scope(dict(zip(names, kinds, strict=True)))
+        scope = Scope({})
+        scope.enter(dict(zip(names, kinds, strict=True)))
         self.result = (
             self.rng.choice([*SCALARS, *CONTAINERS, *OPTIONALS, *TUPLES, *(TENSORS if self.tensors else ())]) if small or self.chance(0.6) else self.wide()
         )
@@ -73,7 +116,9 @@ class Programs(Expressions):
         """One statement, as lines."""
         simple = (self.assign, self.assign, self.reassign, self.reassign, self.mutate, self.mutate, self.unpack)
         nested = (self.if_, self.if_, self.for_, self.while_, self.leave, self.narrow, self.maybe)
-        return self.rng.choice(simple + nested if depth > 0 else (*simple, self.leave))(s, depth)
+        made: tuple[Writer, ...] = (self.make, self.make) if self.classes else ()
+        writers: tuple[Writer, ...] = (*simple, *made, *nested) if depth > 0 else (*simple, *made, self.leave)
+        return self.rng.choice(writers)(s, depth)
 
     def assign(self, s: Scope, depth: int) -> list[str]:
         """A new variable."""
@@ -84,6 +129,13 @@ class Programs(Expressions):
             value, told = ("[]" if kind[0] == "list" else "{}"), True
         s.names[name] = kind
         return [self.typed(name, kind, value) if told else f"{name} = {value}"]
+
+    def make(self, s: Scope, depth: int) -> list[str]:
+        """A new object."""
+        kind, name = self.rng.choice(self.classes), self.fresh("o")
+        value = self.expr(s, kind)
+        s.enter({name: kind})
+        return [f"{name} = {value}"]
 
     def reassign(self, s: Scope, depth: int) -> list[str]:
         """A variable that exists, given a value of its type; tensors in place, so that dtype and rank stay."""
@@ -305,7 +357,7 @@ class Programs(Expressions):
         for call in range(3):
             names: list[str] = []
             for at, kind in enumerate(self.kinds):
-                twin = next((n for n, k in zip(names, self.kinds, strict=False) if k == kind and (grows(k) or is_tensor(k))), "")
+                twin = next((n for n, k in zip(names, self.kinds, strict=False) if k == kind and (grows(k) or is_tensor(k) or is_object(k))), "")
                 name = twin if twin and self.chance(0.4) else f"a{call}{at}"
                 if name != twin:
                     value = tensor(self.rng, kind[1], kind[2]) if is_tensor(kind) else literal(self.rng, kind)

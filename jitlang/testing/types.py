@@ -1,6 +1,7 @@
 """The types of generated programs, and values of them as source text.
 
-A type is a name (``int``) or a tuple: ``("list", t)``, ``("dict", k, v)``, ``("tuple", t, …)``, ``("opt", t)``, ``("tensor", dtype, rank)``.
+A type is a name (``int``) or a tuple: ``("list", t)``, ``("dict", k, v)``, ``("tuple", t, …)``, ``("opt", t)``, ``("tensor", dtype, rank)``,
+``("object", name of the class, t, …)``: the class's attributes are `a0`, `a1`, …
 """
 
 from __future__ import annotations
@@ -45,12 +46,24 @@ def annotation(kind: Kind) -> str:
         return "jl.Tensor"
     if head == "opt":
         return f"Optional[{annotation(rest[0])}]"
+    if head == "object":
+        return str(rest[0])
     return f"{head}[{', '.join(map(annotation, rest))}]"
 
 
 def is_tensor(kind: Kind) -> bool:
     """Whether it is a tensor's type."""
     return isinstance(kind, tuple) and kind[0] == "tensor"
+
+
+def is_object(kind: Kind) -> bool:
+    """Whether it is a class."""
+    return isinstance(kind, tuple) and kind[0] == "object"
+
+
+def attributes(kind: Kind) -> dict[str, Kind]:
+    """The attributes of a class; of any other type none."""
+    return {f"a{i}": t for i, t in enumerate(kind[2:])} if is_object(kind) else {}
 
 
 def grows(kind: Kind) -> bool:
@@ -80,6 +93,8 @@ def literal(rng: Random, kind: Kind, depth: int = 0) -> str:
         return "{" + ", ".join(f"{literal(rng, rest[0])}: {literal(rng, rest[1], depth + 1)}" for _ in range(size)) + "}"
     if head == "tuple":
         return "(" + ", ".join(literal(rng, t, depth + 1) for t in rest) + ")"
+    if head == "object":
+        return f"{rest[0]}({', '.join(literal(rng, t, depth + 1) for t in rest[1:])})"
     if head == "opt":
         return "None" if rng.random() < 0.4 else literal(rng, rest[0])
     return tensor(rng, rest[0], rest[1])

@@ -68,6 +68,10 @@ def test_programs_hold_the_whole_language() -> None:
         "del ",
         "f'",
         "helper1(",
+        "class K1",
+        "self.a0",
+        ".m0(",
+        "= K0(",
     ):
         assert word in text, word
 

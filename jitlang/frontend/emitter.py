@@ -203,11 +203,10 @@ class Emitter:
         """Raises a compile error at the current place."""
         raise kind(message, self.where, note=note, hint=hint)
 
-    def unsupported(self, node: ast.AST, hint: str = "") -> NoReturn:
-        """Raises the error for Python that is not part of the language."""
+    def unsupported(self, node: ast.AST, hint: str = "", what: str = "") -> NoReturn:
+        """Raises the error for Python that is not part of the language; `what` is the construct in the user's words."""
         self.where = self.range_of(node)
-        name = type(node).__name__
-        self.fail(ScriptSyntaxError, f"{name} is not supported in a script", hint=hint)
+        self.fail(ScriptSyntaxError, f"{what or type(node).__name__} is not supported in a script", hint=hint)
 
     # ---- names ----------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,9 @@ def _file_text(filename: str) -> str:
 def function_ast(function: types.FunctionType) -> tuple[Source, FunctionNode]:
     """The source and syntax tree of `function`; ScriptSyntaxError where the source cannot be found."""
     code = function.__code__
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        where = f"{code.co_filename}:{code.co_firstlineno}"
+        raise ScriptSyntaxError(f"{function.__qualname__} ({where}) is an async function, which is not supported in a script", hint="write a plain function")
     text = _file_text(code.co_filename)
     if text:
         source, index = _parsed(code.co_filename, text)

@@ -16,14 +16,14 @@ import jitlang as jl
 
 
 def unsupported(n: int) -> int:
-    try:  # error: Try is not supported
+    try:  # error: try is not supported
         return n
     finally:
         print(n)
 
 
 def unsupported_expression(n: int) -> int:
-    return (yield n)  # error: Yield is not supported
+    return (yield n)  # error: yield is not supported
 
 
 def mismatch(n: int, s: str) -> int:

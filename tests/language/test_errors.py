@@ -6,7 +6,8 @@ from typing import Any, Optional
 import pytest
 
 from jitlang.errors import CompileError, ScriptAttributeError, ScriptNameError, ScriptSyntaxError, ScriptTypeError, ScriptValueError
-from tests.language.oracle import check_error, program_for
+from jitlang.frontend.script import signature_of
+from tests.language.oracle import check, check_error, program_for
 
 
 def add_str(a: int, b: str):
@@ -241,11 +242,11 @@ ERRORS: list[tuple[Callable[..., Any], tuple[Any, ...], type[CompileError], str,
     (unpack_wrong, ((1, 2),), ScriptTypeError, "not enough values to unpack: 2 into 3 targets", 1, 5, ""),
     (not_iterable, (1,), ScriptTypeError, "'a' is int, which cannot be iterated", 1, 14, ""),
     (not_callable, (1,), ScriptTypeError, "a value of type int cannot be called", 1, 12, ""),
-    (with_try, (1,), ScriptSyntaxError, "Try is not supported", 1, 5, "catch outside"),
-    (with_yield, (1,), ScriptSyntaxError, "Yield is not supported", 1, 5, "build a list"),
-    (with_global, (1,), ScriptSyntaxError, "Global is not supported", 1, 5, "return the value"),
+    (with_try, (1,), ScriptSyntaxError, "try is not supported", 1, 5, "catch outside"),
+    (with_yield, (1,), ScriptSyntaxError, "yield is not supported", 1, 5, "build a list"),
+    (with_global, (1,), ScriptSyntaxError, "global is not supported", 1, 5, "return the value"),
     (with_kwargs, (), ScriptSyntaxError, r"\*\*kwargs is not supported", 0, 1, "name the keyword parameters"),
-    (with_set, (), ScriptSyntaxError, "Set is not supported", 1, 12, "use a dict or a list"),
+    (with_set, (), ScriptSyntaxError, "a set is not supported", 1, 12, "use a list, or a dict"),
     (big_literal, (), ScriptTypeError, "does not fit in 64 bits", 1, 12, "write it as a float"),
     (immutable, ("abc",), ScriptTypeError, "'str' object does not support item assignment", 1, 5, "make a new value"),
     (compares, (1, "a"), ScriptTypeError, "'<' is not supported between 'int' and 'str'", 1, 12, ""),
@@ -297,3 +298,68 @@ def test_the_text_of_an_error_has_three_parts() -> None:
     assert line.endswith("|     return a + b")
     assert caret.endswith("|            ^^^^^  int + str")
     assert hint == "  write str(…) around the operand that is no str"
+
+
+def with_match(n: int):
+    match n:
+        case 1:
+            return 1
+    return 0
+
+
+def with_file(path: str):
+    with open(path) as file:  # noqa: PTH123
+        return file
+
+
+def with_class(n: int):
+    class Inner:
+        pass
+
+    return n
+
+
+def makes_a_set(xs: list[int]):
+    return len(set(xs))
+
+
+def wrong_keyword(n: int):
+    return _pair(n, c=n)
+
+
+def _pair(a: int, b: int) -> int:
+    return a + b
+
+
+async def coroutine(n: int):
+    return n
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "error", "match", "line", "col", "hint"),
+    [
+        (with_match, (1,), ScriptSyntaxError, "match is not supported", 1, 5, "use if and elif"),
+        (with_file, ("a",), ScriptSyntaxError, "with is not supported", 1, 10, "write the calls out"),
+        (with_class, (1,), ScriptSyntaxError, "a class in a function is not supported", 1, 5, "at module level"),
+        (makes_a_set, ([1],), ScriptTypeError, "set\\(…\\) is not supported", 1, 16, "dict.fromkeys"),
+        (wrong_keyword, (1,), ScriptTypeError, "_pair\\(\\) has no argument 'c'", 1, 12, "it is _pair"),
+    ],
+)
+def test_what_to_write_instead(
+    function: Callable[..., Any], args: tuple[Any, ...], error: type[CompileError], match: str, line: int, col: int, hint: str
+) -> None:
+    check_error(function, *args, error=error, match=match, line=line, col=col, hint=hint)
+
+
+def test_an_async_function_is_refused() -> None:
+    with pytest.raises(ScriptSyntaxError, match="async function"):
+        signature_of(coroutine)
+
+
+def looks_into_a_set(c: str, n: int):
+    return c in {"a", "b"}, n in {1, 2}, n not in {n, 3}
+
+
+def test_a_set_that_is_only_looked_into() -> None:
+    check(looks_into_a_set, "a", 3)
+    check(looks_into_a_set, "z", 1)

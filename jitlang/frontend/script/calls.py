@@ -366,6 +366,9 @@ class Calls(Nested):
         """The argument or default of each parameter, as Python binds them."""
         given = list(positional)
         named = dict(keywords)
+        unknown = named.keys() - {p.name for p in parameters if not p.positional_only and not p.variadic}
+        if unknown:
+            self.type_error(f"{name}() has no argument '{min(unknown)}'", hint=_shape(name, parameters))
         out: list[Result] = []
         for p in parameters:
             if p.variadic:
@@ -385,8 +388,6 @@ class Calls(Nested):
         if given:
             takes = sum(not p.keyword_only for p in parameters)
             self.type_error(f"{name}() takes {takes} argument{'' if takes == 1 else 's'}, {len(positional)} are given", hint=_shape(name, parameters))
-        if named:
-            self.type_error(f"{name}() has no argument '{next(iter(named))}'", hint=_shape(name, parameters))
         return out
 
     def declared(self, value: Result, parameter: Parameter, name: str) -> Result:

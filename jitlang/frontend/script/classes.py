@@ -48,6 +48,13 @@ from jitlang.types import (
     is_subtype,
 )
 
+INSTEAD = {
+    "set": "use a list, or a dict: dict.fromkeys(items) has each item once",
+    "frozenset": "use a list, or a dict: dict.fromkeys(items) has each item once",
+    "Counter": "count in a dict: counts[x] = counts.get(x, 0) + 1",
+    "deque": "use a list",
+}
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BoundMethod(Callee):
@@ -334,7 +341,7 @@ class Classes(Tensors):
         if issubclass(cls, enum.Enum):
             return self.enum_member(cls, positional)
         if not is_script_class(cls):
-            self.type_error(f"{cls.__qualname__}(…) is not supported in a script")
+            self.type_error(f"{cls.__qualname__}(…) is not supported in a script", hint=INSTEAD.get(cls.__name__, ""))
         init = inspect.getattr_static(cls, "__init__", None)
         if "__new__" in cls.__dict__ and isinstance(inspect.getattr_static(cls, "__new__"), staticmethod):
             self.type_error(f"{cls.__qualname__} has a __new__, which a script class cannot have")

@@ -42,19 +42,22 @@ from jitlang.types import (
     optional,
 )
 
-HINTS = {
-    "Try": "a script lets exceptions pass to its caller; test before, or catch outside the script",
-    "With": "",
-    "Global": "return the value, or keep it in an object",
-    "Nonlocal": "return the value, or keep it in a list or an object",
-    "Yield": "build a list and return it",
-    "YieldFrom": "build a list and return it",
-    "Await": "",
-    "ClassDef": "define the class at module level",
-    "Match": "use if and elif",
-    "Set": "use a dict or a list",
-    "SetComp": "use a dict or a list",
-    "AsyncFunctionDef": "",
+# What is not in the language: how the message calls it, and what to write instead.
+UNSUPPORTED = {
+    "Try": ("try", "a script lets exceptions pass to its caller; test before, or catch outside the script"),
+    "With": ("with", ""),
+    "Global": ("global", "return the value, or keep it in an object"),
+    "Nonlocal": ("nonlocal", "return the value, or keep it in a list or an object"),
+    "Yield": ("yield", "build a list and return it"),
+    "YieldFrom": ("yield", "build a list and return it"),
+    "Await": ("await", ""),
+    "ClassDef": ("a class in a function", "define the class at module level"),
+    "Match": ("match", "use if and elif"),
+    "Set": ("a set", "use a list, or a dict: dict.fromkeys(items) has each item once"),
+    "SetComp": ("a set", "use a list, or a dict: dict.fromkeys([… for …]) has each item once"),
+    "AsyncFunctionDef": ("async", ""),
+    "AsyncFor": ("async", ""),
+    "AsyncWith": ("async", ""),
 }
 
 
@@ -73,7 +76,7 @@ class ScriptEmitter(Calls):
         """Emits an expression."""
         emit = self.EXPRESSIONS.get(type(node))
         if emit is None:
-            self.unsupported(node, HINTS.get(type(node).__name__, ""))
+            self.unsupported(node)
         with self.at(node):
             return emit(self, node)
 
@@ -390,11 +393,12 @@ class ScriptEmitter(Calls):
         elif isinstance(statement, ast.With):
             self.with_statement(statement)
         else:
-            self.unsupported(statement, HINTS.get(type(statement).__name__, ""))
+            self.unsupported(statement)
 
-    def unsupported(self, node: ast.AST, hint: str = "") -> NoReturn:
+    def unsupported(self, node: ast.AST, hint: str = "", what: str = "") -> NoReturn:
         """Raises the error for Python that is not part of the language."""
-        super().unsupported(node, hint or HINTS.get(type(node).__name__, ""))
+        name, instead = UNSUPPORTED.get(type(node).__name__, ("", ""))
+        super().unsupported(node, hint or instead, what or name)
 
     def annotated_assignment(self, statement: ast.AnnAssign) -> None:
         """``x: T = value``."""
@@ -505,7 +509,7 @@ class ScriptEmitter(Calls):
                 self.assign(item.optional_vars, self.none())
             self.with_items(items[1:], body)
             return
-        self.unsupported(item.context_expr, "contexts with effects are not supported in a script; write the calls out")
+        self.unsupported(item.context_expr, "contexts with effects are not supported in a script; write the calls out", "with")
 
     def is_null_context(self, node: ast.expr) -> bool:
         """Whether a context manager has no effect in a script."""

@@ -245,6 +245,8 @@ class Operators(Narrowing):
     def chain(self, left: Result, rest: list[tuple[ast.cmpop, ast.expr]]) -> Result:
         """The comparison of `left` with the operands that follow."""
         operator, node = rest[0]
+        if isinstance(operator, ast.In | ast.NotIn) and isinstance(node, ast.Set):  # looked into, and gone
+            node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
         right = self.expr(node)
         first = self.compare(operator, left, right)
         if len(rest) == 1:

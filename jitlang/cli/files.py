@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,27 +28,19 @@ def open_archive(path: Path) -> Any:
 
 def read_text(path: Path) -> str:
     """The text of a file; `-` is standard input."""
-    if str(path) == "-":
-        return sys.stdin.read()
     try:
-        return path.read_text("utf-8")
+        return (sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()).decode("utf-8")
     except UnicodeDecodeError as error:
         raise BadFile(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream to a file that appears when the block ends well, and not at all otherwise. Raises BadFile where it cannot be written."""
-    beside = path.with_name(f"{path.name}.tmp{secrets.token_hex(4)}")
+    """`whole_file` of a command. Raises BadFile where it cannot be written."""
+    from jitlang.serialization.place import whole_file
+
     try:
-        with beside.open("xb") as stream:
+        with whole_file(path) as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(path)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise BadFile(f"{path}: cannot be written: {error.strerror or error}") from None
-        raise
+    except OSError as error:
+        raise BadFile(f"{path}: cannot be written: {error.strerror or error}") from None

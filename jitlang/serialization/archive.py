@@ -17,23 +17,22 @@ that cannot be read or breaks an invariant. Nothing from the file is executed.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import mmap
 import os
-import secrets
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import Any
 
 from jitlang.errors import ArchiveError
 from jitlang.ir.graph import Program
 from jitlang.ir.printer import Hook
 from jitlang.serialization.container import Buffer, check_crc, check_name, read_container, write_container
 from jitlang.serialization.manifest import ENTRY, EntryPoint, Manifest, decode_manifest
+from jitlang.serialization.place import Place, bytes_of_stream, stream_of_bytes, whole_file
 from jitlang.serialization.programs import collect_sources, decode_program, encode_program
 from jitlang.serialization.weights import StoredTensor, decode_tensors, encode_tensors
 from jitlang.types import Type
@@ -42,8 +41,6 @@ STATE = "state.json"
 WEIGHTS = "weights.safetensors"
 # What is read into Python objects is limited; weights are only mapped, and cannot be larger than the file.
 LIMITS = {ENTRY: 16 << 20, STATE: 256 << 20, ".ir": 64 << 20, ".py": 16 << 20}
-
-Place = str | os.PathLike[str] | IO[bytes]
 
 
 @dataclasses.dataclass
@@ -89,9 +86,9 @@ def write_archive(archive: Archive, place: Place, *, hook: Hook | None = None) -
     manifest = Manifest(archive.producer, archive.entry_points, digests)
     rows: list[tuple[str, list[Buffer]]] = [(ENTRY, [manifest.encode()]), *entries.items()]
     if not isinstance(place, str | os.PathLike):
-        write_container(cast(BinaryIO, place), rows)
+        write_container(stream_of_bytes(place, "write"), rows)
         return
-    with _replacing(Path(place)) as stream:
+    with whole_file(Path(place)) as stream:
         write_container(stream, rows)
 
 
@@ -113,31 +110,6 @@ def _entries(archive: Archive, hook: Hook | None) -> dict[str, list[Buffer]]:
     if archive.tensors:
         entries[WEIGHTS] = encode_tensors(archive.tensors)
     return entries
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream to a temporary file that takes the place of `path` when the block ends well, and vanishes otherwise."""
-    path = Path(os.path.realpath(path))  # a link keeps pointing where it points
-    if path.exists() and not path.is_file():
-        with path.open("wb") as stream:  # a device or a pipe: nothing to replace
-            yield stream
-        return
-    beside = path.with_name(f"{path.name}.tmp{secrets.token_hex(4)}")
-    try:
-        with beside.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the rename itself
-    finally:
-        os.close(folder)
 
 
 def _sha256(pieces: list[Buffer]) -> str:
@@ -180,7 +152,7 @@ class _OwnBytes(bytearray):
 def _bytes_of(place: Place) -> tuple[memoryview, str]:
     """The bytes, and the name of the file for messages."""
     if not isinstance(place, str | os.PathLike):
-        return memoryview(_OwnBytes(place.read())), ""
+        return memoryview(_OwnBytes(bytes_of_stream(place))), ""
     name = os.fspath(place)
     try:
         with Path(place).open("rb") as stream:

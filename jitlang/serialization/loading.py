@@ -18,9 +18,10 @@ from jitlang.runtime import install  # noqa: F401  gives tensors their type
 from jitlang.runtime.arguments import exact
 from jitlang.runtime.function import Callee, Key, make_function
 from jitlang.schema import MISSING
-from jitlang.serialization.archive import STATE, Archive, Place, read_archive
+from jitlang.serialization.archive import STATE, Archive, read_archive
 from jitlang.serialization.guard import script_type
 from jitlang.serialization.manifest import ENTRY, EntryPoint, Parameter
+from jitlang.serialization.place import Place
 from jitlang.serialization.state import decode_state, encode_state
 from jitlang.serialization.tree import Decoder
 from jitlang.types import FLOAT, ClassType

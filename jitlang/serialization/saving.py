@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from jitlang.config import flag
 from jitlang.errors import CompileError
 from jitlang.frontend.script.class_types import instance_type
 from jitlang.frontend.script.functions import FunctionInfo
@@ -19,11 +20,12 @@ from jitlang.runtime.function import Revisions
 from jitlang.runtime.module import ScriptModule
 from jitlang.runtime.script import script
 from jitlang.schema import MISSING
-from jitlang.serialization.archive import Archive, Place, check_extra_name, write_archive
+from jitlang.serialization.archive import Archive, check_extra_name, write_archive
 from jitlang.serialization.loading import PROGRAM, archive_of
 from jitlang.serialization.manifest import EntryPoint, Parameter
 from jitlang.serialization.merging import merge_programs
 from jitlang.serialization.naming import StoredTypes
+from jitlang.serialization.place import Place
 from jitlang.serialization.state import encode_state
 from jitlang.serialization.tree import Encoder
 from jitlang.types import ClassType, Type
@@ -41,10 +43,15 @@ def save(obj: Any, file: Place, extra: Mapping[str, str | bytes] | None = None) 
     Raises:
         CompileError: an entry point that declares its types cannot be compiled.
         ValueError: an entry point does not declare its types and has not been called yet; a name in `extra` is not allowed.
-        TypeError: the state holds a value that has no type in the language.
+        TypeError: `obj` is none of these; the state holds a value that has no type in the language.
         OSError: the file cannot be written.
     """
-    archive = archive_of(obj) or _archive_of(script(obj))
+    archive = archive_of(obj)
+    if archive is None:
+        scripted = script(obj)
+        if not isinstance(scripted, ScriptModule) and not hasattr(scripted, "callee"):
+            raise TypeError(_unsaved(obj))
+        archive = _archive_of(scripted)
     for name, content in (extra or {}).items():
         reason = check_extra_name(name)
         if reason:
@@ -90,6 +97,14 @@ def _archive_of(scripted: Any) -> Archive:
     archive, stored = _joined(overloads)
     archive.state, archive.tensors = encode_state(scripted.module, stored.class_type(kind))
     return archive
+
+
+def _unsaved(obj: Any) -> str:
+    """Why what `script` gives for an object cannot be saved."""
+    if flag("JITLANG_DISABLE"):
+        return "JITLANG_DISABLE is set: script() returns Python functions unchanged, and they cannot be saved"
+    what = f"the class {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
+    return f"save() takes a function or a module, not {what}"
 
 
 def _joined(overloads: list[_Overload]) -> tuple[Archive, StoredTypes]:

@@ -71,6 +71,14 @@ def test_errors_without_a_place_to_go() -> None:
     assert shell('"$@" 2>&-', "run", "missing.jlm").returncode == 3
 
 
+def test_standard_input() -> None:
+    ir = "graph @f(%x: int) -> int:\n  return(%x)\n"
+    done = shell(f"printf '{ir}' | \"$@\"".replace("%x", "%%x").replace("\n", "\\n"), "opt", "-p", "1", "-")
+    assert (done.returncode, done.stdout) == (0, f"entry @f\n{ir}")
+    wrong = shell("printf '\\377' | \"$@\"", "opt", "-p", "1", "-")
+    assert (wrong.returncode, wrong.stderr) == (3, "error: -: not UTF-8: invalid start byte at byte 0\n")
+
+
 def interrupted(*arguments: str | Path, wait_for: str) -> tuple[int, str]:
     """Exit code and standard error of a process that gets a SIGINT once it has printed a line."""
     child = subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(PYTHONUNBUFFERED="1"))

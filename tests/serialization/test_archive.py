@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitlang as jl
 from jitlang.errors import ArchiveError
 from jitlang.ir.printer import print_program
 from jitlang.ir.reader import parse_program
@@ -339,3 +340,45 @@ def test_a_stream_that_ends_in_the_middle_of_an_error_names_no_file() -> None:
 def test_the_manifest_is_readable_and_sorted() -> None:
     text = Manifest("p", (), {"b": "1", "a": "2"}).encode().decode()
     assert text.index('"a"') < text.index('"b"') and text.endswith("}\n")
+
+
+class Plain:
+    """A class without parameters."""
+
+
+def plain(n: int) -> int:
+    return n
+
+
+@pytest.mark.parametrize(
+    ("obj", "place", "message"),
+    [
+        (Plain, "a.jlm", "save.. takes a function or a module, not the class Plain"),
+        (None, "a.jlm", "save.. takes a function or a module, not a NoneType"),
+        (3, "a.jlm", "script.. takes a Python function, class or module, not int"),
+        (plain, 3, "expected a path or a binary stream, not int"),
+        (plain, io.StringIO(), None),
+    ],
+)
+def test_what_cannot_be_saved(obj: Any, place: Any, message: str | None, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=message):
+        jl.save(obj, tmp_path / place if isinstance(place, str) else place)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_loaded_from() -> None:
+    for place, message in ((3, "expected a path or a binary stream, not int"), (io.StringIO("a"), "reading this StringIO gives str")):
+        with pytest.raises(TypeError, match=message):
+            jl.load(place)  # type: ignore[arg-type]  # on purpose
+
+
+def test_nothing_is_saved_where_scripts_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_DISABLE", "1")
+    with pytest.raises(TypeError, match="JITLANG_DISABLE is set"):
+        jl.save(plain, io.BytesIO())
+
+
+def test_errors_of_the_disk_name_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        jl.save(plain, tmp_path / "none" / "a.jlm")
+    assert caught.value.filename == str(tmp_path / "none" / "a.jlm") and caught.value.filename2 is None

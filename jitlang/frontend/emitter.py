@@ -347,7 +347,8 @@ class Emitter:
         outputs: list[list[Value]] = [[] for _ in alive]
         results: list[tuple[str, Any]] = []
         for name in changed:
-            self._merge_name(name, alive, node, outputs, results)
+            if len(alive) != 2 or not self.merge_objects(name, [env for _, env in alive], node, outputs, results):
+                self._merge_name(name, alive, node, outputs, results)
         for (block, _), values in zip(alive, outputs, strict=True):
             with self.inside(block):
                 self.emit("prim::yield", values)
@@ -385,6 +386,11 @@ class Emitter:
             with self.inside(block):
                 outputs[at].append(self.truth_constant(flag) if isinstance(flag, bool) else flag)
         results.append((name, Maybe(out, node.add_output(BOOL, f"{name}_defined"))))
+
+    def merge_objects(self, name: str, sides: Sequence[Environment], node: Node, outputs: list[list[Value]], results: list[tuple[str, Any]]) -> bool:
+        """Merges a name that stands for different Python objects on the two sides, where the dialect can; whether it could."""
+        del name, sides, node, outputs, results
+        return False
 
     def merged_type(self, values: Sequence[Value], name: str) -> Type:
         """The type of a name that has these values at a merge."""

@@ -40,6 +40,7 @@ class Same:
 class Colour(enum.Enum):
     RED = 1
     GREEN = 2
+    BLUE = 3
 
 
 def sorted_objects(xs: list[int]):
@@ -76,6 +77,24 @@ def _number(c: Colour) -> int:
     return 10 if c is Colour.RED else 20
 
 
+def chosen_by_statements(n: int):
+    if n == 1:
+        c, step = Colour.RED, abs
+    elif n == 2:
+        c, step = Colour.GREEN, _double
+    else:
+        c = Colour.BLUE
+        step = _double if n > 5 else abs
+    make = Card
+    if n > 1:
+        make = Version
+    return c.name, c == Colour.BLUE, step(-n), c in (Colour.RED, Colour.BLUE), _number(c), make is Card
+
+
+def _double(n: int) -> int:
+    return 2 * n
+
+
 def optional_order(d: dict[str, int], xs: list[Optional[int]], ys: list[tuple[int, Optional[str]]]):
     by_value = sorted(d, key=d.get), sorted(d, key=d.get, reverse=True), max(d, key=d.get) if d else ""
     ys.sort()
@@ -93,6 +112,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (optional_order, ({"a": 3, "b": 1, "z": 2}, [2, 1, 3], [(1, "a"), (0, None)])),
     (optional_order, ({"a": 3}, [None], [(1, "b"), (1, "a")])),
     (optional_order, ({}, [1, None], [])),
+    *((chosen_by_statements, (n,)) for n in (1, 2, 3, 6)),
     (chosen, (1,)),
     (chosen, (2,)),
 ]

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import enum
+import types
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from jitlang.frontend.emitter import Result, Static
+from jitlang.frontend.emitter import Environment, Result, Static
 from jitlang.frontend.script.base import walrus_names
 from jitlang.frontend.script.narrowing import PREFIX
 from jitlang.frontend.script.operators import Choice, Operators
-from jitlang.ir.graph import Value
-from jitlang.types import NONE, OptionalType, Type
+from jitlang.ir.graph import Node, Value
+from jitlang.types import BOOL, NONE, OptionalType, Type
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +36,17 @@ class Condition:
     truth: Value | Static
     when_true: list[Fact] = dataclasses.field(default_factory=list)
     when_false: list[Fact] = dataclasses.field(default_factory=list)
+
+
+def is_choosable(value: Any) -> bool:
+    """Whether a Python object is one that any place of a function may refer to: a function, a class, a member of an Enum, or a choice of such."""
+    if isinstance(value, Choice):
+        return all(isinstance(side, Static) and is_choosable(side.value) for side in (value.then, value.other))
+    return isinstance(value, types.FunctionType | types.BuiltinFunctionType | type | enum.Enum) and not isinstance(value, int | str)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return bool(a.value is b.value)
 
 
 class Conditions(Operators):
@@ -104,6 +118,25 @@ class Conditions(Operators):
                 return Static(Choice(cond.truth, *sides))
             del self.block.nodes[start:]
         return self.choose(cond.truth, then, other, walrus_names(node.body, node.orelse))
+
+    def merge_objects(self, name: str, sides: Sequence[Environment], node: Node, outputs: list[list[Value]], results: list[tuple[str, Any]]) -> bool:
+        """Two functions, classes or members of an Enum become a `Choice` by the If's condition."""
+        found = [env.get(name) for env in sides]
+        if not all(isinstance(e, Static) and is_choosable(e.value) for e in found) or _same(*found):
+            return False
+
+        def lifted(entry: Result, side: int) -> Result:
+            """What a side stands for, with the conditions of choices in it carried out of the If."""
+            if not isinstance(entry, Static) or not isinstance(entry.value, Choice):
+                return entry
+            choice = entry.value
+            outputs[side].append(choice.condition)
+            with self.inside(node.blocks[1 - side]):
+                outputs[1 - side].append(self.constant(False))
+            return Static(Choice(node.add_output(BOOL), lifted(choice.then, side), lifted(choice.other, side)))
+
+        results.append((name, Static(Choice(node.inputs[0], *(lifted(e, at) for at, e in enumerate(found) if isinstance(e, Static))))))
+        return True
 
     # ---- conditions -------------------------------------------------------------------------------------------------
 

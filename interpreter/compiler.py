@@ -19,6 +19,7 @@ from jitlang.interpreter.opcodes import BY_NAME, specialised
 from jitlang.interpreter.osr import plan
 from jitlang.ir.graph import Block, Graph, Node, Program, Value
 from jitlang.ir.rows import row_of
+from jitlang.ir.tables import table_object
 from jitlang.types import BOOL, ClassType, TupleType
 
 
@@ -137,6 +138,11 @@ class _Compiler(Assembler):
     def index(self, node: Node) -> None:
         source = self.read(node.inputs[0])
         self.emit("INDEX", self.define(node.output), source, node.attributes["index"])
+
+    def table(self, node: Node) -> None:
+        held = table_object(node.attributes["value"], node.output.type)
+        copies = held.copy if isinstance(held, list | dict) else lambda: held
+        self.emit("APPLY", self.target(node), Function("table", copies), ())
 
     def new(self, node: Node) -> None:
         name, made = node.attributes["cls"], node.output.type
@@ -349,6 +355,7 @@ _HANDLERS: dict[str, Callable[[_Compiler, Node], None]] = {
     "prim::Tuple": _Compiler.make_tuple,
     "prim::TupleIndex": _Compiler.index,
     "prim::New": _Compiler.new,
+    "prim::Table": _Compiler.table,
     "prim::GetAttr": _Compiler.get_attribute,
     "prim::SetAttr": _Compiler.set_attribute,
     "prim::Call": _Compiler.call,

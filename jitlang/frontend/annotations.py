@@ -269,6 +269,11 @@ def _split(text: str) -> list[str]:
 # ---- values -------------------------------------------------------------------------------------------------------
 
 
+def is_tensor(value: Any) -> bool:
+    """Whether a Python object is a tensor."""
+    return any(isinstance(value, python) for python, _ in _OF_VALUE if _DECLARED.get(python) == TENSOR)
+
+
 def general(type: Type, inside: bool = False) -> Type:
     """`type` with what is known of tensors inside containers forgotten: a list of tensors may hold tensors of any shape."""
     if isinstance(type, TensorType):

@@ -59,6 +59,7 @@ _NO_EFFECT = frozenset(
         "prim::List",
         "prim::Dict",
         "prim::Set",
+        "prim::Table",
         "prim::Some",
         "prim::Unwrap",
         "prim::Cast",
@@ -66,7 +67,7 @@ _NO_EFFECT = frozenset(
     }
 )
 _FORWARDING = frozenset({"prim::Tuple", "prim::TupleIndex", "prim::Some", "prim::Unwrap", "prim::Cast", "prim::List", "prim::Dict", "prim::Set"})
-_FRESH = frozenset({"prim::List", "prim::Dict", "prim::Set", "prim::New"})
+_FRESH = frozenset({"prim::List", "prim::Dict", "prim::Set", "prim::Table", "prim::New"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -225,7 +226,7 @@ def is_set(value: Value) -> bool:
     kind = value.node.kind
     if kind in ("prim::Tuple", "prim::Some", "prim::Cast", "prim::TupleIndex"):
         return all(is_set(v) for v in value.node.inputs)
-    return kind in ("prim::Constant", "prim::List", "prim::Dict", "prim::Set", "prim::New", "prim::Call") or kind.startswith(("py::", "aten::"))
+    return kind in ("prim::Constant", "prim::List", "prim::Dict", "prim::Set", "prim::Table", "prim::New", "prim::Call") or kind.startswith(("py::", "aten::"))
 
 
 # ---- the analysis of a graph --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitlang.ir.graph import Node, Program, Value
+from jitlang.ir.tables import is_tensor_literal
 from jitlang.types import (
     B1,
     BOOL,
@@ -29,6 +30,7 @@ from jitlang.types import (
     OptionalType,
     Pointer,
     SetType,
+    TensorType,
     TupleType,
     Type,
     is_subtype,
@@ -207,6 +209,20 @@ def _dict(node: Node) -> None:
     fit(9, "keys and values", node.inputs, [kind.key, kind.value] * (len(node.inputs) // 2))
 
 
+def _table(node: Node) -> None:
+    _shape(node, 0, 1)
+    kind, value = node.output.type, node.attributes.get("value")
+    if isinstance(kind, ListType):
+        sound = isinstance(value, tuple) and all(is_constant_of(v, kind.element) for v in value)
+    elif isinstance(kind, DictType):
+        pair = TupleType((kind.key, kind.value))
+        sound = isinstance(value, tuple) and all(is_constant_of(v, pair) for v in value)
+    else:
+        sound = isinstance(kind, TensorType) and is_tensor_literal(value, kind)
+    if not sound:
+        raise BrokenInvariant(9, f"a table that is no {kind}")
+
+
 def _some(node: Node) -> None:
     _shape(node, 1, 1)
     kind = node.output.type
@@ -287,6 +303,7 @@ PLAIN_RULES: dict[str, Callable[[Node], None]] = {
     "prim::List": _elements(ListType),
     "prim::Set": _elements(SetType),
     "prim::Dict": _dict,
+    "prim::Table": _table,
     "prim::Some": _some,
     "prim::Unwrap": _unwrap,
     "prim::Cast": _cast,

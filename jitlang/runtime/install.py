@@ -14,6 +14,8 @@ def install() -> None:
     from jitlang.codegen.script import managed, marshal
     from jitlang.frontend import annotations
     from jitlang.frontend.kernel import offset_of
+    from jitlang.ir import tables
+    from jitlang.tensor.conversion import tensor
     from jitlang.tensor.devices import CPU, Device
     from jitlang.tensor.handles import HANDLE, Tensor
     from jitlang.tensor.kernels.tensors import release_tensor, retain_tensor
@@ -23,6 +25,7 @@ def install() -> None:
     retain, release = (address_of(k.instance(Pointer(TensorImpl))) for k in (retain_tensor, release_tensor))
     marshal.install_tensors(HANDLE, retain=retain, release=release, dtype=offset_of(TensorImpl, "dtype"), rank=offset_of(TensorImpl, "rank"))
     set_device(0, CPU)
+    tables.make_tensor[:] = [lambda elements, sizes, dtype: tensor(list(elements), dtype=dtype).reshape(list(sizes))]
     annotations.declare_type(Tensor, TENSOR, type_of_tensor)
     annotations.declare_type(DType, DTYPE)
     annotations.declare_type(Device, DEVICE, lambda _: DEVICE)

@@ -2,7 +2,7 @@
 
 In: keys, while code is generated. Out: the cells that hold them, in the module's global `OBJECTS`, which `bind` fills in each process that
 links the code. A key is plain data, so that it can stand in the object cache: ``["name", text]``, ``["class", name in the program]``,
-``["named tuple", name, field…]``, ``["default", parameter]``, ``["static", "none"]``, ``["static", "text", text]``.
+``["named tuple", name, field…]``, ``["default", parameter]``, ``["table", name]``, ``["static", "none"]``, ``["static", "text", text]``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from jitlang.codegen.module import Module
 from jitlang.errors import CodegenError
 from jitlang.frontend.annotations import stored_class, stored_tuple
 from jitlang.ir.graph import Program
+from jitlang.ir.tables import tables_of
 from jitlang.types import ClassType
 
 OBJECTS = "jl.objects"
@@ -44,8 +45,9 @@ def bind(address: int, keys: Sequence[Key], program: Program) -> None:
     Raises:
         CodegenError: the program has no such class.
     """
+    tables = tables_of(program) if any(key[0] == "table" for key in keys) else {}
     for index, key in enumerate(keys):
-        found = _object(key, program)
+        found = tables[key[1]] if key[0] == "table" else _object(key, program)
         _kept.append(found)
         ctypes.c_void_p.from_address(address + 8 * index).value = id(found)
 

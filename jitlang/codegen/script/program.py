@@ -10,7 +10,7 @@ from jitlang.codegen.function import FunctionBuilder, lowering
 from jitlang.codegen.llvm_types import quote
 from jitlang.codegen.module import CPU, Module, Target
 from jitlang.codegen.records import field, record_error
-from jitlang.codegen.script import containers, dicts, host_calls, objects, scalars, strings, tensors  # noqa: F401  enter the native meanings of rows
+from jitlang.codegen.script import containers, dicts, host_calls, objects, scalars, strings, tables, tensors  # noqa: F401  enter the native meanings of rows
 from jitlang.codegen.script.managed import MANAGED
 from jitlang.ir.graph import Graph, Node, Program
 from jitlang.native.layouts import MAX_ARGUMENTS

@@ -16,13 +16,14 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jitlang.errors import ScriptNameError, ScriptTypeError
-from jitlang.frontend.annotations import general, is_named_tuple, join_containers, named_tuple_type, type_of_value
+from jitlang.frontend.annotations import general, is_named_tuple, is_tensor, join_containers, named_tuple_type
 from jitlang.frontend.emitter import Left, Result, Static
 from jitlang.frontend.liveness import stores
 from jitlang.frontend.loops import LoopEmitter
 from jitlang.frontend.python_kinds import base_type, plain
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo
 from jitlang.frontend.script.match import Match, constant_of, match
+from jitlang.frontend.script.module_tables import may_change, table_of
 from jitlang.ir.graph import Block, Graph, Node, Value
 from jitlang.registry import PURE, Operator, overloads
 from jitlang.schema import MISSING
@@ -327,7 +328,7 @@ class ScriptBase(LoopEmitter):
                 self.unit.note_class(type(value))
                 return self.retype(made, named_tuple_type(type(value), tuple(p.type for p in parts)))
             return made
-        if isinstance(value, list | dict) or isinstance(type_of_value(value), TensorType):
+        if isinstance(value, list | dict) or is_tensor(value):
             return self.container_constant(value, what)
         number = base_type(type(value))
         if number in (bool, int, float):  # NumPy's
@@ -343,7 +344,10 @@ class ScriptBase(LoopEmitter):
         known = self.cells.get(id(value))
         if known is None:
             with self.inside(self.header):
-                if isinstance(value, list):
+                table = table_of(value) if isinstance(value, list | dict) else None
+                if table is not None:
+                    known = self.table(*table)
+                elif isinstance(value, list):
                     known = self.list_of([self.materialise(Static(v), what) for v in value])
                 elif not isinstance(value, dict):
                     known = self.tensor_constant(value, what)
@@ -352,6 +356,10 @@ class ScriptBase(LoopEmitter):
             self.cells[id(value)] = known
             self.unit.keep(value)
         return known
+
+    def table(self, value: tuple[Any, ...], kind: Type) -> Value:
+        """A table of constants."""
+        return self.emit("prim::Table", (), (kind,), value=value).output
 
     def finish(self) -> None:
         """Puts the constants of the module in front of the function's body."""
@@ -403,10 +411,9 @@ class ScriptBase(LoopEmitter):
     def truth(self, result: Result) -> Value | Static:
         """bool(result): a BOOL value, or a Static bool where it is known."""
         if isinstance(result, Static):
-            if isinstance(result.value, RangeValue | Parts):
-                result = self.materialise(result, "the value")
-            else:
+            if not isinstance(result.value, RangeValue | Parts) and not may_change(result.value):
                 return Static(bool(result.value))
+            result = self.materialise(result, "the value")
         value, type = result, result.type
         if value.is_constant and type != DEVICE:
             return Static(bool(value.constant))

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from jitlang.errors import ScriptAttributeError, ScriptTypeError
-from jitlang.frontend.annotations import general, is_named_tuple, named_tuple_fields, named_tuple_type, parameter_type
+from jitlang.frontend.annotations import general, is_named_tuple, is_tensor, named_tuple_fields, named_tuple_type, parameter_type
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, show_static, suggestion
 from jitlang.frontend.script.class_types import (
@@ -156,6 +156,8 @@ class Classes(Tensors):
             if isinstance(held, RangeValue | Parts):
                 return self.attribute(self.materialise(Static(held), "the object"), name)
             self.fail(ScriptAttributeError, f"a method has no attribute '{name}'")
+        if is_tensor(held):
+            return self.attribute(self.materialise(Static(held), "the tensor"), name)
         if isinstance(held, SuperValue):
             return Static(BoundSuper(held, name))
         if isinstance(held, Choice):

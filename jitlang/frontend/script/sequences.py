@@ -15,6 +15,7 @@ from jitlang.frontend.emitter import Left, Maybe, Result, Static
 from jitlang.frontend.script.base import Parts, RangeValue, absent
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.items import Enumerated, Items, IteratorValue, LazyIterable, Reversed, Zipped
+from jitlang.frontend.script.module_tables import may_change
 from jitlang.frontend.script.operators import python_name
 from jitlang.frontend.script.strings import Strings
 from jitlang.frontend.script.subscripts import void
@@ -44,7 +45,9 @@ class Sequences(Strings):
                 return self.op("py::range_length", r.start, r.stop, r.step)
             if isinstance(value.value, Parts):
                 return self.constant(len(value.value.items))
-            return self.constant(len(value.value))
+            if not may_change(value.value):
+                return self.constant(len(value.value))
+            value = self.materialise(value, "the argument")
         if absent(value.type):
             value = self.present(value, "TypeError", "object of type 'NoneType' has no len()")
         if isinstance(value.type, TupleType):

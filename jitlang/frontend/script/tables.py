@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Parts
@@ -16,6 +17,7 @@ from jitlang.frontend.script.operators import Choice
 from jitlang.ir.graph import Value
 from jitlang.types import INT
 
+_DATA = (bool, int, float, str, list, dict, Value)
 Entries = Sequence[tuple[Result, Result]]
 
 
@@ -24,12 +26,15 @@ class Tables(Conditions):
 
     def table_entries(self, held: object) -> Entries | None:
         """The keys and items of a table; None for anything else."""
+        if not isinstance(held, dict | list | tuple | Parts):
+            return None
+        items: Collection[Any] = held.items if isinstance(held, Parts) else held.values() if isinstance(held, dict) else held
+        if any(v is None or type(v) in _DATA for v in items):
+            return None  # a table of data may be long
         if isinstance(held, dict):
             pairs = [(self.static(k), self.static(v)) for k, v in held.items()]
-        elif isinstance(held, list | tuple | Parts):
-            pairs = [(self.constant(i), self.static(v)) for i, v in enumerate(held.items if isinstance(held, Parts) else held)]
         else:
-            return None
+            pairs = [(self.constant(i), self.static(v)) for i, v in enumerate(items)]
         return pairs if pairs and all(isinstance(v, Static) and self.is_object(v.value) for _, v in pairs) else None
 
     def table_tests(self, entries: Entries, key: Result) -> list[Value]:

@@ -13,6 +13,7 @@ from jitlang.errors import ScriptAttributeError
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.base import Callee
 from jitlang.frontend.script.match import constant_of
+from jitlang.frontend.script.module_tables import tensor_table
 from jitlang.frontend.script.subscripts import Subscripts
 from jitlang.ir.graph import Value
 from jitlang.registry import Operator, overloads
@@ -39,7 +40,7 @@ CASTS = {"float": "float32", "double": "float64", "int": "int32", "long": "int64
 ALIASES = {"T": "t", "mT": "mT", "element_size": "element_size"}
 
 
-MAX_CONSTANT = 4096
+MAX_CONSTANT = 16384
 NO_FLOAT = "item() of a tensor whose dtype is not known when the script is compiled gives a float, and this one holds no floats: write int(x) or bool(x)"
 
 
@@ -244,16 +245,12 @@ class Tensors(Subscripts):
         return made
 
     def tensor_constant(self, value: Any, what: str) -> Value:
-        """A tensor of the module, made anew from its elements; a large one belongs in a module or an argument."""
+        """A copy of a tensor of the module; a large one belongs in a module or an argument."""
         if value.numel() > MAX_CONSTANT:
             self.type_error(
                 f"{what} is a tensor of {value.numel()} elements outside the script", hint="pass it as an argument, or make it a buffer of a module"
             )
-        return self.tensor_of(self.data_constant(value.tolist()), self.constant(value.dtype, DTYPE))
-
-    def data_constant(self, data: Any) -> Value:
-        """Nested lists of numbers."""
-        return self.list_of([self.data_constant(d) for d in data]) if isinstance(data, list) else self.constant(data)
+        return self.op("aten::clone", self.table(*tensor_table(value)))
 
     def data_shape(self, type: Type) -> tuple[int, Type]:
         """How deep lists of numbers are nested, and what numbers they hold."""

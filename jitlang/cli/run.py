@@ -15,7 +15,7 @@ import click
 
 from jitlang.cli.files import PATH, open_archive, replacing
 from jitlang.cli.report import BadFile, ScriptRaised
-from jitlang.cli.values import WrongInput, as_json, parse_input, save_result
+from jitlang.cli.values import WrongInput, as_json, changed, parse_input, save_result
 from jitlang.cli.words import counted, duration
 from jitlang.errors import JitlangError
 from jitlang.schema import MISSING
@@ -39,8 +39,7 @@ def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: 
     jitlang run model.jlm --entry scale --input "x=[1.0, 2.0]" --input factor=3
     """
     archive = open_archive(file)
-    point = choose_entry(archive, entry, file)
-    arguments = read_arguments(point, inputs)
+    point, arguments = best_fit(choose_entry(archive, entry, file), inputs)
     from jitlang.serialization.loading import entry_points, from_archive
 
     function = entry_points(from_archive(archive))[point.name]
@@ -54,25 +53,42 @@ def run_command(file: Path, entry: str | None, inputs: tuple[str, ...], output: 
         show_times(first, measured(call, repeats))
 
 
-def choose_entry(archive: Any, name: str | None, file: Path) -> Any:
-    """The entry point of that name; without one, the only one or ``forward``. Raises UsageError."""
+def choose_entry(archive: Any, name: str | None, file: Path) -> list[Any]:
+    """The forms of the entry point of that name; without a name, of the only one or ``forward``. Raises UsageError."""
     names = list(dict.fromkeys(point.name for point in archive.entry_points))
     if name is None:
         name = names[0] if len(names) == 1 else "forward"
         if name not in names:
             raise click.UsageError(f"{file} has several entry points: choose one with --entry: {', '.join(names) or 'none'}")
-    for point in archive.entry_points:
-        if point.name == name:
-            return point
-    raise click.UsageError(f"{file} has no entry point {name!r}; there are: {', '.join(names) or 'none'}")
+    if name not in names:
+        raise click.UsageError(f"{file} has no entry point {name!r}; there are: {', '.join(names) or 'none'}")
+    return [point for point in archive.entry_points if point.name == name]
 
 
-def read_arguments(point: Any, inputs: tuple[str, ...]) -> dict[str, Any]:
-    """The arguments, by name. Raises UsageError for names that are unknown, missing or given twice, and for values that do not fit."""
+def best_fit(points: list[Any], inputs: tuple[str, ...]) -> tuple[Any, dict[str, Any]]:
+    """The form of an entry point that takes the inputs with the least change to what they say, and the arguments. Raises UsageError where none does."""
+    fitting, reasons = [], []
+    for point in points:
+        try:
+            fitting.append((point, *read_arguments(point, inputs)))
+        except WrongInput as error:
+            reasons.append(error)
+    if fitting:
+        point, arguments, _ = min(fitting, key=lambda found: found[2])
+        return point, arguments
+    if len(points) == 1:
+        raise reasons[0]
+    forms = [f"\n  {point}: {reason.format_message()}" for point, reason in zip(points, reasons, strict=True)]
+    raise WrongInput(f"no form of {points[0].name} takes these inputs" + "".join(forms))
+
+
+def read_arguments(point: Any, inputs: tuple[str, ...]) -> tuple[dict[str, Any], int]:
+    """The arguments, by name, and how far they are from what the inputs say. Raises WrongInput: names that are unknown, missing or given twice; values that do not fit."""
     from jitlang.grammar.types import parse_type
 
     parameters = {p.name: p for p in point.parameters}
     arguments: dict[str, Any] = {}
+    change = 0
     for item in inputs:
         name, equals, text = item.partition("=")
         if not equals:
@@ -82,10 +98,11 @@ def read_arguments(point: Any, inputs: tuple[str, ...]) -> dict[str, Any]:
         if name in arguments:
             raise WrongInput(f"the input {name!r} is given twice")
         arguments[name] = parse_input(name, text, parse_type(parameters[name].type))
+        change += changed(text, arguments[name])
     missing = [p.name for p in point.parameters if p.default is MISSING and p.name not in arguments]
     if missing:
         raise WrongInput(f"missing --input {', '.join(f'{n}=…' for n in missing)} for {point}")
-    return arguments
+    return arguments, change
 
 
 def in_order(point: Any, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:

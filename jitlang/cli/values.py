@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import click
 
+from jitlang.cli.words import counted
 from jitlang.types import (
     BOOL,
     DEVICE,
@@ -45,6 +46,17 @@ def parse_input(name: str, text: str, kind: Type) -> Any:
     except (ValueError, TypeError, KeyError, SyntaxError, OSError, MemoryError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise WrongInput(f"input {name}={shortened(text)}: {str(reason).rstrip('.')}; the parameter is {kind}") from None
+
+
+def changed(text: str, value: Any) -> int:
+    """How far a value is from what the text says without a type: 0 where they are of one kind, 1 for another kind of number, more for anything else."""
+    try:
+        plain = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return 0  # a file, or text
+    if type(plain) is type(value) or (isinstance(plain, list | tuple) and not isinstance(value, str)):
+        return 0
+    return 1 if isinstance(plain, int | float) and isinstance(value, int | float) else 2 if is_tensor(value) else 3
 
 
 def _raw(name: str, text: str, kind: Type) -> Any:
@@ -103,7 +115,7 @@ def convert(value: Any, kind: Type) -> Any:
     if isinstance(kind, OptionalType):
         return None if value is None else convert(value, kind.element)
     if isinstance(kind, TensorType):
-        return _tensor(value)
+        return _fitting(_tensor(value), kind)
     if isinstance(kind, ListType | SetType):
         items = [convert(v, kind.element) for v in _items(value, kind)]
         return items if isinstance(kind, ListType) else set(items)
@@ -148,6 +160,13 @@ def _items(value: Any, kind: Type) -> list[Any]:
     if not isinstance(value, list | tuple | set):
         raise TypeError(f"{type(value).__name__} where {kind} is expected")
     return list(value)
+
+
+def _fitting(tensor: Any, kind: TensorType) -> Any:
+    """The tensor, if its dtype and number of dimensions are those that the type says. Raises TypeError."""
+    if kind.dtype not in (None, tensor.dtype) or kind.rank not in (None, tensor.dim()):
+        raise TypeError(f"a tensor of {tensor.dtype.name} with {counted(tensor.dim(), 'dimension')} where {kind} is expected")
+    return tensor
 
 
 def _tensor(value: Any) -> Any:

@@ -116,6 +116,29 @@ def test_what_the_script_raises(archive: Path, capsys: pytest.CaptureFixture[str
     assert lines[2].endswith("return xs[i]") and lines[3].strip("| ") == "^^^^^"
 
 
+def repeat(x, times=2):  # its types are those of the calls
+    return x * times
+
+
+def test_the_form_of_an_entry_point_that_fits_best(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = jl.script(repeat)
+    for value in (1, 2.5, "ab", jl.ones(2)):
+        script(value)
+    path = tmp_path / "repeat.jlm"
+    jl.save(script, path)
+    for text, shown in (("3", "6"), ("2.5", "5.0"), ("hi", "'hihi'"), ("'3'", "'33'"), ("[1.0, 2.0]", "tensor([2., 4.])")):
+        assert run("run", path, "--input", f"x={text}") == OK
+        assert capsys.readouterr().out == shown + "\n"
+    assert run("run", path, "--input", "x=None") == OK  # it is a text, too
+    capsys.readouterr()
+    np.save(tmp_path / "x.npy", np.ones((2, 2)))
+    assert run("run", path, "--input", f"x={tmp_path / 'x.npy'}", "--input", "times=x") == USAGE
+    err = capsys.readouterr().err
+    assert (
+        "no form of repeat takes these inputs\n  repeat(x: " in err and "a tensor of float64 with 2 dimensions where Tensor[float32, 1, cpu] is expected" in err
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "name", "reason"),
     [

@@ -91,6 +91,10 @@ NEVER = _Simple("Never")  # the type of an expression that does not return
 ANY = _Simple("Any")  # in operator schemas only: a value of whatever type
 
 
+# The Python class whose instances, and only they, are the values of a type.
+PYTHON_CLASSES: dict[Type, type] = {INT: int, FLOAT: float, BOOL: bool, STR: str, NONE: type(None)}
+
+
 @dataclasses.dataclass(frozen=True)
 class TensorType(Type):
     """A tensor; None stands for "not known until run time". The device is "cpu" or "cuda"."""

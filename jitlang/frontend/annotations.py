@@ -31,7 +31,7 @@ from jitlang.types import (
     INT,
     NEVER,
     NONE,
-    STR,
+    PYTHON_CLASSES,
     TENSOR,
     ClassType,
     DictType,
@@ -47,7 +47,7 @@ from jitlang.types import (
     optional,
 )
 
-_PLAIN: dict[Any, Type] = {int: INT, float: FLOAT, bool: BOOL, str: STR, None: NONE, type(None): NONE, DType: DTYPE, "None": NONE}
+_PLAIN: dict[Any, Type] = {**{python: type for type, python in PYTHON_CLASSES.items()}, None: NONE, "None": NONE, DType: DTYPE}
 _DECLARED: dict[Any, Type] = {}
 _OF_VALUE: list[tuple[type, Callable[[Any], Type]]] = []
 _ANYTHING = (

@@ -20,7 +20,7 @@ from jitlang.types import (
     FLOAT,
     INT,
     NEVER,
-    NONE,
+    PYTHON_CLASSES,
     STR,
     ClassType,
     DictType,
@@ -166,7 +166,7 @@ def is_constant_of(value: Any, kind: Type) -> bool:
     return value.__class__ is _CONSTANTS[kind]
 
 
-_CONSTANTS: dict[Type, type] = {FLOAT: float, BOOL: bool, STR: str, NONE: type(None), DTYPE: DType, DEVICE: str}
+_CONSTANTS: dict[Type, type] = {**PYTHON_CLASSES, DTYPE: DType, DEVICE: str}
 
 
 def _tuple(node: Node) -> None:

@@ -12,11 +12,10 @@ from jitlang.codegen.library.numbers import OVERFLOW
 from jitlang.errors import ScriptTypeError
 from jitlang.frontend.annotations import is_named_tuple
 from jitlang.frontend.python_kinds import plain
-from jitlang.types import BOOL, FLOAT, INT, NONE, STR, ClassType, DictType, ListType, OptionalType, SetType, TupleType, Type
+from jitlang.types import INT, PYTHON_CLASSES, ClassType, DictType, ListType, OptionalType, SetType, TupleType, Type
 
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 _numpy_known: list[bool] = []
-_PYTHON: dict[Type, type] = {BOOL: bool, INT: int, FLOAT: float, STR: str, NONE: type(None)}
 
 
 def exact(value: Any, kind: Type) -> Any:
@@ -24,7 +23,7 @@ def exact(value: Any, kind: Type) -> Any:
 
     OverflowError for an int that does not fit in 64 bits.
     """
-    python = _PYTHON.get(kind)
+    python = PYTHON_CLASSES.get(kind)
     if python is not None:
         made: Any = value if type(value) is python else plain(value, python)
         if python is int and not _LEAST <= made <= _MOST:
@@ -50,8 +49,8 @@ def is_exact(value: Any, kind: Type) -> bool:
 def _is_exact(value: Any, kind: Type, seen: set[int]) -> bool:
     if kind == INT:
         return type(value) is int and _LEAST <= value <= _MOST
-    if kind in _PYTHON:
-        return type(value) is _PYTHON[kind]
+    if kind in PYTHON_CLASSES:
+        return type(value) is PYTHON_CLASSES[kind]
     if isinstance(kind, OptionalType):
         return value is None or _is_exact(value, kind.element, seen)
     if isinstance(kind, TupleType):
@@ -68,7 +67,7 @@ def _is_exact(value: Any, kind: Type, seen: set[int]) -> bool:
 
 
 def _are_exact(values: Collection[Any], kind: Type, seen: set[int]) -> bool:
-    python = _PYTHON.get(kind)
+    python = PYTHON_CLASSES.get(kind)
     if python is not None:
         return set(map(type, values)) <= {python} and (python is not int or not values or (min(values) >= _LEAST and max(values) <= _MOST))
     return all(_is_exact(v, kind, seen) for v in values)

@@ -28,10 +28,9 @@ from jitlang.types import (
     BOOL,
     DEVICE,
     DTYPE,
-    FLOAT,
     INT,
     NEVER,
-    NONE,
+    PYTHON_CLASSES,
     STR,
     TENSOR,
     ArrayType,
@@ -53,7 +52,7 @@ from jitlang.types import (
 
 _NAMESPACES = ("prim", "py", "aten")
 _MACHINE = (Machine, Pointer, StructType, ArrayType)
-_PLAIN = {INT: 0, FLOAT: 0.0, BOOL: False, STR: "", NONE: None, DEVICE: "cpu"}
+_PLAIN = {**{kind: python() for kind, python in PYTHON_CLASSES.items()}, DEVICE: "cpu"}
 # What may stand between a New and the setting of its attributes: reads no attribute, leaves no block.
 _HARMLESS = frozenset({"prim::Constant", "prim::List", "prim::Dict", "prim::Set", "prim::Tuple", "prim::Some", "prim::New", "prim::SetAttr", "aten::zeros"})
 UNWRAPPED = "an optional value that a file promised to be there is None"

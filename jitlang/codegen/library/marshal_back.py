@@ -127,9 +127,9 @@ def put(object: ptr[u8], key: ptr[u8], value: ptr[u8]) -> i32:
 
 
 @kernel
-def fill_dict(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr[u8], old: ptr[u8]) -> b1:
-    """The items of a new Python dict; a value that `old` (null, or another dict) has already is taken from there."""
-    for n in range(native.used):
+def fill_dict(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr[u8], old: ptr[u8], start: i64) -> b1:
+    """Sets the items from an entry on in a Python dict; a value that `old` (null, or another dict) has already is taken from there."""
+    for n in range(start, native.used):
         e = native.entries + n * plan.entry
         if cast(ptr[i64], e)[0] != -1:
             key = write_part(state, plan.first, e + plan.offset)
@@ -376,26 +376,6 @@ def update_values(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object:
 
 
 @kernel
-def add_items(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: ptr[u8], start: i64) -> b1:
-    """Sets the items from an entry on in a Python dict."""
-    for n in range(start, native.used):
-        e = native.entries + n * plan.entry
-        if cast(ptr[i64], e)[0] != -1:
-            key = write_part(state, plan.first, e + plan.offset)
-            if key == null(ptr[u8]):
-                return False
-            status = i32(-1)
-            item = write_part(state, plan.second, e + plan.second_offset)
-            if item != null(ptr[u8]):
-                status = put(object, key, item)
-                decref(item)
-            decref(key)
-            if status != 0:
-                return False
-    return True
-
-
-@kernel
 def refill(object: ptr[u8], made: ptr[u8]) -> b1:
     """Gives a dict the items of another one in the place of its own."""
     if type_of(object) == PYTHON.dict:
@@ -421,13 +401,13 @@ def update_dict(state: ptr[State], plan: ptr[Plan], native: ptr[Dict], object: p
     """Makes a Python dict what the native one is, in its order."""
     after = update_values(state, plan, native, object)
     if after >= 0:
-        return add_items(state, plan, native, object, after)
+        return fill_dict(state, plan, native, object, null(ptr[u8]), after)
     if after == -2:
         return False
     made = new_dict()
     if made == null(ptr[u8]):
         return False
-    done = fill_dict(state, plan, native, made, object)
+    done = fill_dict(state, plan, native, made, object, 0)
     if done:
         done = refill(object, made)
     decref(made)

@@ -88,6 +88,14 @@ def read_part(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[u8]) 
 
 
 @kernel
+def hand_over(made: ptr[u8], to: ptr[ptr[u8]]) -> i64:
+    """Stores a container or object, with a reference beside that of its entry."""
+    cast(ptr[i64], made)[0] = cast(ptr[i64], made)[0] + 1
+    to[0] = made
+    return DONE
+
+
+@kernel
 def list_data(object: ptr[u8]) -> ptr[ptr[u8]]:
     """The elements of a Python list."""
     return cast(ptr[ptr[ptr[u8]]], object + LIST_ITEMS)[0]
@@ -185,9 +193,7 @@ def read_list(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u
             status = read_items(state, object, plan, made, length)
         if status != DONE:
             return status
-    made.references = made.references + 1  # the first is the entry's
-    to[0] = cast(ptr[u8], made)
-    return DONE
+    return hand_over(cast(ptr[u8], made), to)
 
 
 @kernel
@@ -319,9 +325,7 @@ def read_dict(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u
             decref(copy)
     if status != DONE:
         return status
-    made.references = made.references + 1  # the first is the entry's
-    to[0] = cast(ptr[u8], made)
-    return DONE
+    return hand_over(cast(ptr[u8], made), to)
 
 
 @kernel
@@ -351,9 +355,7 @@ def read_set(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr[u8
         return status
     if error_occurred() != null(ptr[u8]):
         return FAILED
-    made.references = made.references + 1  # the first is the entry's
-    to[0] = cast(ptr[u8], made)
-    return DONE
+    return hand_over(cast(ptr[u8], made), to)
 
 
 @kernel
@@ -445,9 +447,7 @@ def read_object(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[ptr
     if not add(state, object, cast(ptr[u8], made), plan, 0, True):
         recycle(cast(ptr[u8], made), info.bytes)
         return FAILED
-    made.references = made.references + 1
-    to[0] = cast(ptr[u8], made)
-    return DONE
+    return hand_over(cast(ptr[u8], made), to)
 
 
 @kernel
@@ -479,9 +479,7 @@ def read_container(state: ptr[State], object: ptr[u8], plan: ptr[Plan], to: ptr[
     """A list, dict, set or object: the native that it was copied to before, or a new one."""
     known = find(state, object, plan)
     if known != null(ptr[u8]):
-        cast(ptr[i64], known)[0] = cast(ptr[i64], known)[0] + 1
-        to[0] = known
-        return DONE
+        return hand_over(known, to)
     kind = plan.kind
     if kind == LIST:
         return read_list(state, object, plan, to) if is_a(state, object, PYTHON.list) else MISFIT

@@ -162,7 +162,7 @@ def write_new(state: ptr[State], plan: ptr[Plan], native: ptr[u8]) -> ptr[u8]:
     if kind == LIST:
         done = fill_list(state, plan, cast(ptr[List], native), made)
     elif kind == DICT:
-        done = fill_dict(state, plan, cast(ptr[Dict], native), made, null(ptr[u8]))
+        done = fill_dict(state, plan, cast(ptr[Dict], native), made, null(ptr[u8]), 0)
     elif kind == SET:
         done = fill_set(state, plan, cast(ptr[Dict], native), made)
     if not done:

@@ -11,10 +11,9 @@ from jitlang.errors import CompileError
 from jitlang.frontend.annotations import is_tensor, type_of_value
 from jitlang.frontend.python_kinds import plain
 from jitlang.ir.kind_rules import is_constant_of
-from jitlang.types import BOOL, FLOAT, INT, STR, DictType, ListType, OptionalType, TensorType, TupleType, Type
+from jitlang.types import PYTHON_CLASSES, DictType, ListType, OptionalType, TensorType, TupleType, Type
 
 SMALLEST = 16  # a smaller list or dict is made by code, which passes see through
-_PLAIN: dict[Type, type] = {BOOL: bool, INT: int, FLOAT: float, STR: str}
 
 
 def may_change(value: Any) -> bool:
@@ -45,8 +44,8 @@ def table_of(value: Any) -> tuple[tuple[Any, ...], Type] | None:
 
 
 def _constant(value: Any, kind: Type) -> Any:
-    if kind in _PLAIN:
-        return plain(value, _PLAIN[kind])
+    if kind in PYTHON_CLASSES:
+        return plain(value, PYTHON_CLASSES[kind])
     if isinstance(kind, OptionalType):
         return None if value is None else _constant(value, kind.element)
     if isinstance(kind, TupleType):

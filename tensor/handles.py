@@ -30,6 +30,7 @@ slots.fill(operator, TensorMethods)
 attributes.fill(HANDLE, TensorMethods, Size)
 on_change(lambda names: slots.fill(operator, TensorMethods, names))
 Tensor: Any = HANDLE.type
+Tensor.__hash__ = object.__hash__  # a type that compares would have none: a tensor is a key by its identity
 Impl: Any = ctypes_type(TensorImpl)
 
 _wrap = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(HANDLE.wrap)

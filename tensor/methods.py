@@ -60,7 +60,6 @@ class TensorMethods:
     """A tensor: elements of one dtype in up to eight dimensions, perhaps a view of another tensor's memory."""
 
     __slots__ = ()
-    __hash__ = object.__hash__
     __array_priority__ = 1000
 
     # ---- attributes -----------------------------------------------------------------------------------------------

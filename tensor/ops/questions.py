@@ -194,6 +194,7 @@ ask(
 ask("stride(Tensor self) -> int[]", "The strides.", stride_list, [Sample(X), Sample(M)], **_METHOD)
 ask("stride.int(Tensor self, int dim) -> int", "One stride.", stride_of_dim, [Sample(X, 1), Sample(X, 3, error=True)], **_METHOD)
 ask("numel(Tensor self) -> int", "The number of elements.", numel_native, [Sample(X), Sample(NONE), Sample(A((0, 3)))])
+ask("nelement(Tensor self) -> int", "The number of elements.", numel_native, [Sample(X)], **_METHOD)
 ask("dim(Tensor self) -> int", "The number of dimensions.", dim_native, [Sample(X), Sample(NONE)], **_METHOD)
 ask("ndimension(Tensor self) -> int", "The number of dimensions.", dim_native, [Sample(X)], **_METHOD)
 ask("len(Tensor self) -> int", "The size of the first dimension.", len_native, [Sample(X), Sample(NONE, error=True)], variants=(), extra={"oracle": len})

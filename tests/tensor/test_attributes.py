@@ -77,6 +77,14 @@ def test_what_is_no_single_number():
         del jl.zeros(2)[0]
 
 
+def test_a_tensor_is_a_key_by_its_identity():
+    x, y = jl.ones(2), jl.ones(2)
+    table = {x: "x", y: "y"}
+    assert table[x] == "x"
+    assert table[y] == "y"
+    assert len({x, y, x}) == 2
+
+
 def test_lists_of_views():
     array = np.arange(24.0).reshape(2, 3, 4)
     x = jl.from_numpy(array)

@@ -30,7 +30,7 @@ from jitlang.frontend.kernel import (
     typeof,
     u8,
 )
-from jitlang.tensor.kernels.elementary import USUAL
+from jitlang.tensor.kernels.elementary import FAST
 from jitlang.tensor.kernels.iteration import broadcast_into, check_target, compute, compute_into, line, same_shape
 from jitlang.tensor.kernels.scalars import convert, store_element
 from jitlang.tensor.kernels.tensors import empty_as, release, retain, text_slot
@@ -85,32 +85,54 @@ def spread(buffer: Any, source: ptr[u8], stride: i64, direct: Any, n: i64) -> No
 # ---- loops --------------------------------------------------------------------------------------------------------
 
 
-def usual(op: Any) -> Any:
-    """The forms of an operation for its usual arguments, or None."""
-    return USUAL.get(op)
+def fast_form(op: Any) -> Any:
+    """The cheaper form of an operation, or None."""
+    return FAST.get(op)
 
 
 @kernel
 def apply(op: Any, a: Any, o: Any, n: i64) -> None:
-    """o = op(a), both dense. A chunk of nothing but usual arguments takes the form for these."""
-    form = usual(op)
-    if form is None:
+    """o = op(a), all dense."""
+    fast = fast_form(op)
+    if fast is None:
         for i in range(n):
             o[i] = op(a[i])
         return
     done = 0
     while done < n:
         m = minimum(CHUNK, n - done)
-        p, q = a + done, o + done
-        all_usual = b1(True)
+        p, r = a + done, o + done
+        all_hold = b1(True)
         for i in range(m):
-            all_usual = all_usual & form[0](p[i])
-        if all_usual:
+            r[i] = fast.form(p[i])
+            all_hold = all_hold & fast.holds(r[i], p[i])
+        if not all_hold:
             for i in range(m):
-                q[i] = form[1](p[i])
-        else:
+                if not fast.holds(r[i], p[i]):
+                    r[i] = op(p[i])
+        done += m
+
+
+@kernel
+def apply_two(op: Any, a: Any, b: Any, o: Any, n: i64) -> None:
+    """o = op(a, b), all dense."""
+    fast = fast_form(op)
+    if fast is None:
+        for i in range(n):
+            o[i] = op(a[i], b[i])
+        return
+    done = 0
+    while done < n:
+        m = minimum(CHUNK, n - done)
+        p, q, r = a + done, b + done, o + done
+        all_hold = b1(True)
+        for i in range(m):
+            r[i] = fast.form(p[i], q[i])
+            all_hold = all_hold & fast.holds(r[i], p[i], q[i])
+        if not all_hold:
             for i in range(m):
-                q[i] = op(p[i])
+                if not fast.holds(r[i], p[i], q[i]):
+                    r[i] = op(p[i], q[i])
         done += m
 
 
@@ -158,8 +180,7 @@ def binary_loop(op: Any, A: Any, B: Any, R: Any, n: i64, data: ptr[ptr[u8]], str
         po = to
         if do:
             po = cast(ptr[R], o + done * so)
-        for i in range(m):
-            po[i] = op(pa[i], pb[i])
+        apply_two(op, pa, pb, po, m)
         if not do:
             scatter(o + done * so, so, to, m)
         done += m

@@ -244,7 +244,7 @@ def test_lgamma_of_negative_numbers(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_logaddexp_next_to_its_zeros(kind: str) -> None:
-    """Along the curve exp(x) + exp(y) = 1; in f32 where the result is 2**-20 times x or more."""
+    """Along the curve exp(x) + exp(y) = 1."""
     dtype = TYPES[kind][1]
     random = np.random.default_rng(9)
     x = np.concatenate([-random.uniform(0, math.log(2), 60), -(2.0 ** random.uniform(-120 if kind == "f32" else -1074, 0, 60))]).astype(dtype)
@@ -253,7 +253,7 @@ def test_logaddexp_next_to_its_zeros(kind: str) -> None:
         for v in x.tolist():
             y = mp.log(-mp.expm1(mp.mpf(v)))
             near = around(y, dtype, float(abs(y)))
-            pairs += [(v, w) for w in near.tolist() if kind == "f64" or abs(logaddexp(mp.mpf(v), mp.mpf(w))) > abs(v) * 2.0**-20]
+            pairs += [(v, w) for w in near.tolist()]
     first, second = np.array(pairs, dtype).T
     assert len(pairs) > 1000
     greatest, where = worst("logaddexp", kind, logaddexp, first, second)

@@ -13,7 +13,7 @@ Files, lowest first: `double` (pairs, polynomials), `coefficients`, `exponential
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jitlang.tensor.kernels.elementary import (
     activation,
@@ -52,9 +52,18 @@ _NAMES: tuple[tuple[ModuleType, str], ...] = (
 
 ELEMENTARY: dict[str, Kernel] = {name: getattr(module, name) for module, names in _NAMES for name in names.split()}
 
-# Functions that are cheaper for the usual arguments: whether an argument is one of these, and the function for them alone, to the same bits.
-USUAL: dict[Kernel, tuple[Kernel, Kernel]] = {
-    trigonometric.sin: (trigonometric.is_near, trigonometric.near_sin),
-    trigonometric.cos: (trigonometric.is_near, trigonometric.near_cos),
-    trigonometric.tan: (trigonometric.is_near, trigonometric.near_tan),
+
+class Fast(NamedTuple):
+    """A cheaper form of a function, and whether its result, given that and the arguments, is the function's, to the last bit."""
+
+    form: Kernel
+    holds: Kernel
+
+
+# Loops compute `form` for a chunk, as vector code, and then once more the elements for which it does not hold.
+FAST: dict[Kernel, Fast] = {
+    trigonometric.sin: Fast(trigonometric.near_sin, trigonometric.is_near),
+    trigonometric.cos: Fast(trigonometric.near_cos, trigonometric.is_near),
+    trigonometric.tan: Fast(trigonometric.near_tan, trigonometric.is_near),
+    log_sum.logaddexp: Fast(log_sum.plain_sum, log_sum.is_off_curve),
 }

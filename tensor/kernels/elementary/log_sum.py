@@ -1,9 +1,8 @@
 """logaddexp, the logarithm of a sum of two exponentials.
 
 In: f32 or f64. Out: the same type, at most 1 ulp from the true value. Next to the curve exp(x) + exp(y) = 1, where the
-result is near 0 and max(x, y) cancels, it is computed again, at last in integers: a branch, which keeps loops over f64 from
-becoming vector code. In f32 everything is computed in f64 without a branch, with an absolute error of 2**-52 max(|x|, |y|)
-there, so that pairs of f32 nearest to the curve have more than 1 ulp.
+result is near 0 and max(x, y) cancels, it is computed again, at last in integers. That is a branch: loops over arrays
+compute `plain_sum` first, as vector code. In f32 everything is computed in f64.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from jitlang.frontend.kernel import bitcast, f32, f64, fabs, fma, i64, kernel, local, mulhi, ptr, select, typeof, unlikely, unrolled
+from jitlang.frontend.kernel import b1, bitcast, f32, f64, fabs, fma, i64, kernel, local, mulhi, ptr, select, typeof, unlikely, unrolled
 from jitlang.tensor.kernels.elementary.activation import log1p_exp
 from jitlang.tensor.kernels.elementary.coefficients import LN2, LN2_BITS, LOG_F64
 from jitlang.tensor.kernels.elementary.double import fast_two_sum, inlined, polynomial, power_of_two, scale2, two_sum
@@ -165,16 +164,32 @@ def log1p_exp_plain(d: f64) -> f64:
 
 
 @inlined
-def logaddexp(x: Any, y: Any) -> Any:
-    """log(exp(x) + exp(y))."""
+def plain_sum(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)) where that `is_off_curve`, and special values."""
     T = typeof(x)
     high, low = select(x > y, x, y), select(x > y, y, x)
     if T is f32:
         result = f32(f64(high) + log1p_exp_plain(f64(low) - f64(high)))
     else:
         result = log_sum(high, low, log_fraction)
-        if unlikely(fabs(result) < -high):
-            result = near_curve(high, low)
     result = select(fabs(high) == INFINITY, high, result)
     result = select(low == -INFINITY, high, result)
     return select((x != x) | (y != y), x + y, result)
+
+
+@inlined
+def is_off_curve(result: Any, x: Any, y: Any) -> b1:
+    """Whether `plain_sum` has few enough bits cancelled."""
+    high = select(x > y, x, y)
+    least = 2.0**-20 if typeof(x) is f32 else 0.5
+    return not (fabs(result) < typeof(x)(-least) * high)
+
+
+@inlined
+def logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y))."""
+    result = plain_sum(x, y)
+    if unlikely(not is_off_curve(result, x, y)):
+        high, low = f64(select(x > y, x, y)), f64(select(x > y, y, x))
+        result = typeof(x)(near_curve(high, low))
+    return result

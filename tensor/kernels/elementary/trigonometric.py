@@ -103,7 +103,7 @@ def tan(x: Any) -> Any:
 
 
 @inlined
-def is_near(x: Any) -> b1:
+def is_near(result: Any, x: Any) -> b1:
     """Whether the cheap reduction serves; what follows computes the same bits as the functions above, for such x only."""
     return fabs(x) < LARGE
 

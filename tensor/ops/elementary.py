@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import cast, check, f64, kernel, local, ptr, u8
+from jitlang.frontend.kernel import cast, check, f64, i64, kernel, local, ptr, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
@@ -15,8 +15,9 @@ from jitlang.tensor.kernels.tensors import release
 from jitlang.tensor.layout import TensorImpl
 from jitlang.tensor.ops import rules
 from jitlang.tensor.ops.families import Tensor, binary, loop, row, unary
-from jitlang.tensor.ops.samples import ALL, FLOATS, INTS, A, Sample, pairs
+from jitlang.tensor.ops.samples import ALL, FLOATS, INTS, A, Sample, pairs, tensors
 from jitlang.tensor.promotion import SAME, TO_FLOAT, is_float
+from jitlang.types import INT
 
 NUMERIC = (*FLOATS, *INTS)
 INFINITY = float("inf")
@@ -62,7 +63,6 @@ for _name, _doc, _low, _high, _alias in _FUNCTIONS:
     _names = tuple(n for n in _alias if not n.startswith("special_"))
     TABLES[_name] = unary(_name, {"f": ELEMENTARY[_name]}, _doc, TO_FLOAT, dtypes=ALL, low=_low, high=_high, alias=_names)
 TABLES["sqrt"] = SQRT = unary("sqrt", {"f": ELEMENTARY["sqrt"]}, "The square root.", TO_FLOAT, dtypes=ALL, low=-1, high=9)
-unary("square", {"f": a.square, "i": a.square, "u": a.square}, "self * self.", dtypes=NUMERIC)
 unary("relu", a.relu, "The larger of self and 0.", dtypes=NUMERIC, special=True)
 for _name, _doc in (
     ("silu", "self * sigmoid(self)."),
@@ -150,6 +150,18 @@ def pow_number_into(self: Tensor, exponent: Any) -> Tensor:
 
 
 @kernel
+def square_native(self: Tensor) -> Tensor:
+    """self ** 2."""
+    return pow_number(self, i64(2))
+
+
+@kernel
+def square_into(self: Tensor) -> Tensor:
+    """self = self ** 2."""
+    return pow_number_into(self, i64(2))
+
+
+@kernel
 def pow_tensor_into(self: Tensor, exponent: Tensor) -> Tensor:
     """self = self ** tensor."""
     return loops.binary_into(POW, SAME, self, exponent)
@@ -178,6 +190,15 @@ row(
     samples=[*_POWERS[:5], Sample(A((3,), "int64"), 0.5, error=True)],
     variants=("method",),
 )
+_SQUARES = [Sample(t) for t in tensors(ALL)]
+
+
+def _square_rule(types: Any, constants: Any) -> Any:
+    return rules.pointwise()([types[0], INT], constants)
+
+
+row("square(Tensor self) -> Tensor", "self ** 2.", square_native, PURE, POINTWISE, infer=_square_rule, samples=_SQUARES)
+row("square_(Tensor(a!) self) -> Tensor(a!)", "self ** 2, in place.", square_into, infer=rules.same, samples=_SQUARES)
 row(
     "pow_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)",
     "self ** exponent, in place.",

@@ -319,6 +319,21 @@ def with_class(n: int):
     return n
 
 
+class Counted:
+    count = 0
+
+    def __init__(self):
+        Counted.count += 1
+
+
+def class_attribute(n: int):
+    Counted.count = n
+
+
+def counted(n: int):
+    return Counted()
+
+
 def makes_a_set(xs: list[int]):
     return len(set(xs))
 
@@ -341,6 +356,7 @@ async def coroutine(n: int):
         (with_match, (1,), ScriptSyntaxError, "match is not supported", 1, 5, "use if and elif"),
         (with_file, ("a",), ScriptSyntaxError, "with is not supported", 1, 10, "write the calls out"),
         (with_class, (1,), ScriptSyntaxError, "a class in a function is not supported", 1, 5, "at module level"),
+        (class_attribute, (1,), ScriptTypeError, "'Counted.count' cannot be assigned", 1, 5, "keep it in an object"),
         (makes_a_set, ([1],), ScriptTypeError, "set\\(…\\) is not supported", 1, 16, "dict.fromkeys"),
         (wrong_keyword, (1,), ScriptTypeError, "_pair\\(\\) has no argument 'c'", 1, 12, "it is _pair"),
     ],

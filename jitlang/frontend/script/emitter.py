@@ -215,7 +215,7 @@ class ScriptEmitter(Calls):
     def store(self, target: ast.expr, value: Result) -> None:
         """Assigns to an attribute or a subscript."""
         if isinstance(target, ast.Attribute):
-            self.set_attribute(self.run(target.value), target.attr, value)
+            self.set_attribute(self.holder(target), target.attr, value)
             path = self.path_of(target)
             if path and isinstance(value, Value) and not absent(value.type):
                 self.note_assigned(path, value)
@@ -224,6 +224,14 @@ class ScriptEmitter(Calls):
             self.set_item(base, self.index(target.slice), value)
         else:
             self.unsupported(target)
+
+    def holder(self, target: ast.Attribute) -> Value:
+        """The object whose attribute is assigned; classes and modules are the same for every call of a script, and stay as they are."""
+        with self.at(target.value):
+            held = self.expr(target.value)
+        if isinstance(held, Static) and isinstance(held.value, type | types.ModuleType):
+            self.type_error(f"{describe(target)} cannot be assigned in a script", hint="keep it in an object, and pass that along")
+        return self.value(held, describe(target.value))
 
     def note_assigned(self, path: str, value: Value) -> None:
         """After ``self.x = value`` an Optional attribute is known not to be None."""
@@ -331,7 +339,7 @@ class ScriptEmitter(Calls):
             if new is not old:
                 self.bind(target.id, new)
         elif isinstance(target, ast.Attribute):
-            base = self.run(target.value)
+            base = self.holder(target)
             old = self.attribute(base, target.attr)
             new = self.in_place_value(statement.op, symbol, old, self.expr(statement.value))
             if new is not old:

@@ -29,17 +29,12 @@ def operator_callable(row: Operator) -> Callable[..., Any]:
     return row.python
 
 
-def _through_binder(row: Operator) -> Callable[..., Any]:
-    from jitlang.tensor import binder  # only programs with tensors need it
-
-    def apply(*values: Any) -> Any:
-        return binder.invoke(row, values)
-
-    return apply
+def _unset(row: Operator) -> Callable[..., Any]:
+    raise IRError(f"operator {row.schema.full_name} needs the layer that compiles scripts")
 
 
 # What makes the callable of a tensor operator's row; the layer that compiles scripts puts its own here.
-eager: list[Callable[[Operator], Callable[..., Any]]] = [_through_binder]
+eager: list[Callable[[Operator], Callable[..., Any]]] = [_unset]
 
 
 def tuple_class(type: TupleType, program: Program) -> type:

@@ -1,7 +1,6 @@
 """Operators as Python callables, made when they are first asked for.
 
-`operator(name)` is the callable of all ``aten::name`` rows. The layer that compiles scripts sets `make_callable` to make it
-natively compiled; until then (and without it) the callable goes through `jitlang.tensor.binder`.
+`operator(name)` is the callable of all ``aten::name`` rows. The layer that compiles scripts makes it, natively compiled: it calls `set_maker`.
 """
 
 from __future__ import annotations
@@ -19,19 +18,11 @@ _listeners: list[Callable[[list[str] | None], None]] = []
 _lock = threading.Lock()
 
 
-def _interpreted(rows: Sequence[Operator]) -> Callable[..., Any]:
-    from jitlang.tensor import binder
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return binder.call(rows, args, kwargs)
-
-    first = rows[0]
-    call.__name__ = call.__qualname__ = first.name
-    call.__doc__ = first.doc + "\n\n" + "\n".join(row.text for row in rows)
-    return call
+def _unset(rows: Sequence[Operator]) -> Callable[..., Any]:
+    raise AttributeError(f"operator '{rows[0].name}' needs the layer that compiles scripts: import jitlang")
 
 
-make_callable: list[Maker] = [_interpreted]
+make_callable: list[Maker] = [_unset]
 
 
 def set_maker(maker: Maker) -> None:

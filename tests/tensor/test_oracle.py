@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jitlang.errors import CompileError
+from jitlang.ir.rows import row_of
 from jitlang.registry import Operator, all_operators, overloads
-from jitlang.tensor import binder
+from jitlang.runtime.operators import OperatorCallee
 from jitlang.tensor import tensor as jl
 from jitlang.tensor.callables import operator
 from jitlang.tensor.ops.samples import A, D, Sample
@@ -224,19 +226,19 @@ def test_row_has_samples(row: Operator) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.qualified)
 def test_samples_name_the_row(row: Operator) -> None:
-    """Some sample fits no row before this one, so that it is this one that is compared."""
-    before = overloads(row.kind)
-    before = before[: before.index(row)]
-    assert any(not any(fits(r, s) for r in before) for s in samples_of(row)), f"each sample of {row.text} is taken by another row"
+    """Of several rows of one name it is this one that some sample is compared with."""
+    assert any(row in rows_of(row.kind, s) for s in samples_of(row)), f"each sample of {row.text} is taken by another row"
 
 
-def fits(row: Operator, sample: Sample) -> bool:
-    values, keywords = to_jitlang(sample.args), {k: to_jitlang(v) for k, v in sample.kwargs.items()}
+def rows_of(kind: str, sample: Sample) -> list[Operator]:
+    """The rows that a call becomes."""
+    callee = OperatorCallee(overloads(kind))
+    key, _ = callee.prepare(tuple(to_jitlang(sample.args)), {k: to_jitlang(v) for k, v in sample.kwargs.items()})
     try:
-        binder.bind(row, values, keywords)
-    except binder.NoMatchError:
-        return False
-    return True
+        program = callee.program(key)
+    except CompileError:
+        return []
+    return [row_of(node) for node in program.functions[program.entry].walk() if node.kind == kind]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.qualified)

@@ -68,6 +68,10 @@ def method(s: str) -> str:
     return s.uper()  # error: str has no method 'uper'
 
 
+def attribute(s: str) -> int:
+    return s.lenght  # error: str has no attribute 'lenght'
+
+
 def result(n: int) -> str:
     return n * 2  # error: the returned value is int, expected str
 
@@ -109,6 +113,7 @@ MISTAKES: list[tuple[Callable[..., Any], tuple[Any, ...], str, type[Exception]]]
     (argument_name, (1,), "helper(n", TypeError),
     (argument_type, ("a",), "helper(s", TypeError),
     (method, ("a",), "s.uper", AttributeError),
+    (attribute, ("a",), "return", AttributeError),
     (result, (1,), "return", TypeError),
     (wide, (1,), "9223372036854775808", TypeError),
     (key, ({"a": 1},), "d[3]", TypeError),

@@ -12,11 +12,12 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from jitlang.errors import ScriptNameError, ScriptSyntaxError
+from jitlang.errors import ScriptAttributeError, ScriptNameError, ScriptSyntaxError
 from jitlang.frontend.annotations import fits, parameter_type
 from jitlang.frontend.emitter import Left, Maybe, Result, Static, WidenResult
-from jitlang.frontend.script.base import Parts, absent, describe
+from jitlang.frontend.script.base import Parts, absent, describe, suggestion
 from jitlang.frontend.script.calls import Calls
+from jitlang.frontend.script.classes import BoundMethod
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.items import IteratorValue, LazyIterable
 from jitlang.frontend.script.operators import BINARY
@@ -175,6 +176,10 @@ class ScriptEmitter(Calls):
             return self.list_comprehension(entry.value.node)
         if isinstance(entry.value, LazyIterable):
             return self.collect(entry.value.iterable)
+        if isinstance(entry.value, BoundMethod) and not isinstance(entry.value.value.type, ClassType):
+            type, name = entry.value.value.type, entry.value.name
+            if name not in (known := self.methods_of(type)):
+                self.fail(ScriptAttributeError, f"{type} has no attribute '{name}'", hint=suggestion(name, known))
         return super().materialise(entry, what)
 
     def static(self, value: Any) -> Result:

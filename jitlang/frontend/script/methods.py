@@ -75,11 +75,14 @@ class Methods(Builtins):
             return found
         of_type = [r for r in rows if self.takes_self(r.schema.arguments[0].type, value.type)]
         if not of_type:
-            known = {r.name for r in _methods() if self.takes_self(r.schema.arguments[0].type, value.type)}
-            self.fail(ScriptAttributeError, f"{value.type} has no method '{name}'", hint=suggestion(name, sorted(known)))
+            self.fail(ScriptAttributeError, f"{value.type} has no method '{name}'", hint=suggestion(name, self.methods_of(value.type)))
         given = ", ".join(str(self.value(p, "an argument").type) for p in positional)
         shapes = [", ".join(f"{a.name}: {shown_type(a.type, value.type)}" for a in r.schema.arguments[1:]) for r in of_type]
         self.type_error(f"{value.type}.{name}({given}) is not possible", hint="it takes " + " or ".join(f"({s})" for s in shapes))
+
+    def methods_of(self, type: Type) -> list[str]:
+        """The names of the methods that a type has by rows of the registry."""
+        return sorted({r.name for r in _methods() if self.takes_self(r.schema.arguments[0].type, type)})
 
     def takes_self(self, formal: Type, given: Type) -> bool:
         """Whether a method's first parameter takes values of a type."""

@@ -68,3 +68,12 @@ def test_data_files_beside_the_code_are_packaged() -> None:
         wanted = [*patterns.get("*", ()), *patterns.get(package_of(folder), ())]
         for file in data_files(folder):
             assert any(file.relative_to(folder).match(p) for p in wanted), f"{file.relative_to(ROOT)} is not in package-data"
+
+
+def test_what_the_type_checker_is_told_to_leave_out_is_there() -> None:
+    overrides = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]["overrides"]
+    for name in (m for o in overrides for m in ([o["module"]] if isinstance(o["module"], str) else o["module"])):
+        parts = name.removesuffix(".*").split(".")
+        if parts[0] in ("jitlang", "tests"):
+            place = ROOT.joinpath(*parts)
+            assert place.is_dir() if name.endswith(".*") else place.with_suffix(".py").exists() or place.is_dir(), f"mypy override: there is no {name}"

@@ -10,7 +10,7 @@ from typing import Any
 from jitlang.codegen.library import marshal_python
 from jitlang.codegen.library.numbers import OVERFLOW
 from jitlang.errors import ScriptTypeError
-from jitlang.frontend.annotations import is_named_tuple
+from jitlang.frontend.annotations import fits, is_named_tuple
 from jitlang.frontend.python_kinds import plain
 from jitlang.types import INT, PYTHON_CLASSES, ClassType, DictType, ListType, OptionalType, SetType, TupleType, Type
 
@@ -90,3 +90,15 @@ def check_argument(value: Any) -> None:
     if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic):
         way = "jitlang.from_numpy" if isinstance(value, numpy.ndarray) else "float" if isinstance(value, numpy.floating) else ""
     raise ScriptTypeError(f"a {kind.__module__}.{kind.__qualname__} is no value of a script", hint=way and f"pass {way}(…) of it")
+
+
+def check_object(given: Type, declared: Type | None) -> None:
+    """ScriptTypeError for an object of the declared class that does not have the attributes that the class gives its objects."""
+    if not (isinstance(given, ClassType) and isinstance(declared, ClassType)) or given is declared or given.python is not declared.python:
+        return
+    for name, kind in declared.attributes.items():
+        found = given.attributes.get(name)
+        if found is None and name not in declared.missing:
+            raise ScriptTypeError(f"this {declared} has no attribute '{name}'", hint=f"set it in {declared}.__init__")
+        if found is not None and not fits(found, kind):
+            raise ScriptTypeError(f"the attribute '{name}' of this {declared} is {found}, that of others is {kind}", hint="an attribute has one type")

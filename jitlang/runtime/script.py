@@ -19,7 +19,7 @@ from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo, Parameter, function_info
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
-from jitlang.runtime.arguments import check_argument, exact
+from jitlang.runtime.arguments import check_argument, check_object, exact
 from jitlang.runtime.function import ArgumentError, Callee, Key, function_type, make_function
 from jitlang.schema import MISSING
 from jitlang.types import TensorType, TupleType, Type
@@ -56,6 +56,7 @@ class FunctionCallee(Callee):
                 if parameter.type is not None:
                     raise ScriptTypeError(f"expected {parameter.type}, got {show_static(value)}")
                 return None
+            check_object(kind, parameter.type)
             return parameter_type(kind, parameter.type)
         except CompileError as error:
             hint = error.hint.replace("(…) of it", f"({parameter.name})")

@@ -222,3 +222,17 @@ def test_modules_with_objects_that_lack_attributes(n: int, tier: str, monkeypatc
     assert shown(loaded.part) == shown(Partial(n))
     assert run(loaded) == wanted
     assert shown(through_a_file(loaded).part) == shown(Partial(2))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_an_object_that_is_not_as_its_class_makes_them(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JITLANG_TIER", tier)
+    scripted = jl.script(read_x)
+    assert scripted(Partial(3)) == 3
+    odd, bare = Partial(3), Partial(3)
+    odd.n = "three"  # type: ignore[assignment]
+    del bare.n
+    with pytest.raises(TypeError, match=r"argument 'p' of read_x\(\): the attribute 'n' of this Partial is str, that of others is int"):
+        scripted(odd)
+    with pytest.raises(TypeError, match=r"argument 'p' of read_x\(\): this Partial has no attribute 'n'"):
+        scripted(bare)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitlang.frontend.kernel import cast, check, f64, i64, kernel, local, ptr, u8
+from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, local, ptr, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
 from jitlang.tensor.kernels import pointwise as loops
 from jitlang.tensor.kernels import views
+from jitlang.tensor.kernels.creation import filled
 from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.scalars import load_float, load_int, number
 from jitlang.tensor.kernels.tensors import release
-from jitlang.tensor.layout import TensorImpl
+from jitlang.tensor.layout import BOOL, TensorImpl
 from jitlang.tensor.ops import rules
 from jitlang.tensor.ops.families import Tensor, binary, loop, row, unary
 from jitlang.tensor.ops.samples import ALL, FLOATS, INTS, A, Sample, pairs, tensors
@@ -108,6 +109,13 @@ POW = loop("pow", _POW, 2).table
 POW_FORMS: dict[Any, Any] = {2: loop("square of", {"f": a.square, "i": a.square, "u": a.square}, 1).table}
 
 
+@kernel(extern=True)
+def power_of_bools(self: Tensor, exponent: b1) -> Tensor:
+    """self ** True, self ** False."""
+    made = loops.cast_tensor(self, BOOL)
+    return made if exponent else filled(made, True)
+
+
 @kernel
 def pow_number(self: Tensor, exponent: Any) -> Tensor:
     """self ** number."""
@@ -116,6 +124,8 @@ def pow_number(self: Tensor, exponent: Any) -> Tensor:
     dtype = loops.joined_dtype(self, value)
     if is_float(dtype) == 0:
         check(load_int(value.data, value.dtype) >= 0, "RuntimeError", "Integers to negative integer powers are not allowed.")
+    if dtype == BOOL:
+        return power_of_bools(self, load_int(value.data, value.dtype) != 0)
     if dtype == self.dtype:
         if load_float(value.data, value.dtype) == 2.0:
             return loops.unary(POW_FORMS[2], SAME, self)
@@ -168,6 +178,7 @@ def pow_tensor_into(self: Tensor, exponent: Tensor) -> Tensor:
 
 
 _POWERS = [Sample(A((3, 4), d, 0.1), e) for d in NUMERIC for e in (2, 3, 0.5, 2.5, 0)] + [Sample(A((3, 4)), e) for e in (-1, -2, -0.5, 3)]
+_POWERS += [Sample(A((3, 4), "bool"), e) for e in (True, False, 2, 1.5)]
 _POWERS += [Sample(A((3,), "int64"), -1, error=True), Sample(A((3,), "int64"), 3), Sample(A((4, 3), layout="t"), 2)]
 _PAIRS = [Sample(x, y) for x, y in pairs(("float32", "float64", "int64"), 0.2, 3.0)] + [Sample(A((5,), "int64", -3, 3), A((5,), "int64", 0, 3, seed=1))]
 row("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", "self ** exponent.", pow_number, PURE, POINTWISE, infer=rules.pointwise(), samples=_POWERS)

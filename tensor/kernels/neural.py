@@ -27,6 +27,7 @@ from jitlang.tensor.kernels.arithmetic import add
 from jitlang.tensor.kernels.arithmetic import maximum as larger
 from jitlang.tensor.kernels.convolution import Window
 from jitlang.tensor.kernels.elementary import ELEMENTARY
+from jitlang.tensor.kernels.parallel import leave_python_for
 from jitlang.tensor.kernels.pointwise import copy_into, dtype_text
 from jitlang.tensor.kernels.reduction import as_is, row, squared
 from jitlang.tensor.kernels.tensors import empty, int_at, release, shape_text
@@ -77,6 +78,7 @@ def rowwise(table: ptr[LoopTable], self: Tensor, dim: i64) -> Tensor:
     n = self.sizes[d] if self.rank > 0 else 1
     if self.rank == 0 or d == self.rank - 1:
         dense = contiguous(self)
+        leave_python_for(self.numel)
         call_pointer(VOID, loop, self.numel // n, n, dense.data, result.data)
         release(dense)
         return result
@@ -84,6 +86,7 @@ def rowwise(table: ptr[LoopTable], self: Tensor, dim: i64) -> Tensor:
     dense = contiguous(turned)
     release(turned)
     made = empty(dense.rank, dense.sizes, self.dtype)
+    leave_python_for(self.numel)
     call_pointer(VOID, loop, self.numel // n, n, dense.data, made.data)
     release(dense)
     back = transpose(made, d, self.rank - 1)
@@ -168,6 +171,7 @@ def normalised(self: Tensor, rows: i64, scale: Tensor, shift: Tensor, per: i64, 
     a, b = optional_dense(scale), optional_dense(shift)
     result = empty(self.rank, self.sizes, self.dtype)
     if self.numel > 0:
+        leave_python_for(self.numel)
         call_pointer(VOID, loop, rows, self.numel // rows, dense.data, result.data, data_of(a), data_of(b), per, repeat, epsilon)
     drop_optional(b)
     drop_optional(a)

@@ -30,6 +30,13 @@ def leave_python() -> None:
 
 
 @kernel
+def leave_python_for(elements: i64) -> None:
+    """Gives up the GIL before work on so many elements on one thread, where it takes long."""
+    if elements >= SPLIT:
+        leave_python()
+
+
+@kernel
 def share(function: ptr[u8], argument: ptr[u8], chunks: i64) -> None:
     """Calls ``function(argument, chunk)`` for each chunk."""
     leave_python()

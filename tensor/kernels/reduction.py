@@ -15,7 +15,7 @@ from typing import Any
 from jitlang.frontend.kernel import b1, call_pointer, cast, fail, i64, kernel, local, memcpy, minimum, ptr, sizeof, typeof, u8, unrolled
 from jitlang.tensor.kernels.arithmetic import absolute
 from jitlang.tensor.kernels.iteration import coalesce, order_dimensions
-from jitlang.tensor.kernels.parallel import SPLIT
+from jitlang.tensor.kernels.parallel import SPLIT, leave_python_for
 from jitlang.tensor.kernels.pointwise import copy_into
 from jitlang.tensor.kernels.reduction_threads import CHUNK, COMBINE, WIDTH, share_reduction
 from jitlang.tensor.kernels.scalars import convert
@@ -413,6 +413,7 @@ def places(table: ptr[LoopTable], self: Tensor, mask: i64, best: Tensor, result:
     dense = contiguous(t)
     item = item_bytes(self.dtype)
     n = dense.sizes[dense.rank - 1]
+    leave_python_for(self.numel)
     call_pointer(VOID, loop, n, dense.data, item, result.numel, n * item, best.data, item, result.data, 8)
     release(dense)
     release(t)
@@ -451,6 +452,7 @@ def scan(table: ptr[LoopTable], self: Tensor, dim: i64) -> Tensor:
     for d in range(MAX_RANK):
         at[d] = 0
     data[0], data[1] = result.data, self.data
+    leave_python_for(self.numel)
     for _ in range(self.numel // self.sizes[dim]):
         call_pointer(VOID, loop, self.sizes[dim], data, strides)
         for back in range(self.rank):

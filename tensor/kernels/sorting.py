@@ -6,6 +6,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import b1, call_pointer, cast, check, i64, kernel, local, minimum, ptr, u8
 from jitlang.tensor.kernels.creation import like
+from jitlang.tensor.kernels.parallel import leave_python_for
 from jitlang.tensor.kernels.pointwise import copy_into
 from jitlang.tensor.kernels.tensors import empty, release
 from jitlang.tensor.kernels.views import contiguous, contiguous_copy, transpose
@@ -96,6 +97,7 @@ def sort_rows(values: Tensor, places: Tensor, descending: i64) -> None:
     size = local(i64, 1)
     size[0] = n
     room, spare = empty(1, size, values.dtype), empty(1, size, INT64)
+    leave_python_for(values.numel)
     call_pointer(VOID, loop, values.numel // n, n, values.data, cast(ptr[i64], places.data), room.data, cast(ptr[i64], spare.data), descending)
     release(spare)
     release(room)

@@ -78,6 +78,9 @@ def test_pieces_of_a_sum_are_those_of_its_tree(count, rest):
 LONG = {
     "matmul": lambda x: x.expand(3000, 3000) @ x.expand(3000, 3000),
     "sum": lambda x: x.expand(100_000, 3000).sum(),
+    "sort": lambda x: x.expand(200, 3000).contiguous().sort(0),
+    "cumsum": lambda x: x.expand(20_000, 3000).cumsum(1),
+    "softmax": lambda x: x.expand(10_000, 3000).softmax(1),
     "exp": lambda x: x.expand(20_000, 3000).exp(),
 }
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from jitlang.errors import CompileError, ScriptNameError, ScriptSyntaxError, ScriptTypeError
@@ -329,7 +329,7 @@ class Emitter:
         for emit in (then, other):
             block = node.add_block()
             self.env = dict(before)
-            with self.inside(block):
+            with self.inside(block), suppress(Left):
                 emit()
             sides.append((block, None if block.terminated else self.env))
         self.env = before

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from jitlang.errors import ScriptSyntaxError, ScriptTypeError
-from jitlang.frontend.emitter import Emitter, Environment, LoopFrame, Maybe, Static, Target
+from jitlang.frontend.emitter import Emitter, Environment, Left, LoopFrame, Maybe, Static, Target
 from jitlang.frontend.liveness import assigned
 from jitlang.ir.graph import Node, Value
 from jitlang.types import BOOL, NEVER, Type, is_subtype
@@ -198,7 +199,8 @@ class LoopEmitter(Emitter):
         self._bind_carried(target, inner.add_param)
         self.loops.append(LoopFrame(on_break, target))
         here, self.block = self.block, inner
-        body(params)
+        with suppress(Left):
+            body(params)
         if not inner.terminated:
             self.jump("prim::yield", target)
         self.loops.pop()

@@ -69,6 +69,7 @@ class ScriptBase(LoopEmitter):
         self.temporaries = 0
         self.cells: dict[int, Value] = {}
         self.header = Block(graph)
+        self.found_types: dict[Any, Type] = {}  # of empty displays, by place and kind: what an emission before this one found out
 
     # ---- declared here, defined by the parts above ----------------------------------------------------------------
 
@@ -222,6 +223,8 @@ class ScriptBase(LoopEmitter):
         types = self.result_types(row, inputs, found)
         attributes = {"overload": row.schema.overload} if row.schema.overload else {}
         node = self.emit(row.kind, inputs, types, **attributes)
+        if types == [NEVER]:
+            self.note_unknown(node)
         if not types:
             return self.none()
         if len(types) == 1:
@@ -243,6 +246,10 @@ class ScriptBase(LoopEmitter):
         if isinstance(made, str) and len(made) > 1000:
             return None
         return self.constant(made)
+
+    def note_unknown(self, node: Node) -> None:
+        """Notes that an element of a container of unknown type was taken out."""
+        raise NotImplementedError
 
     def result_types(self, row: Operator, inputs: Sequence[Value], found: Match) -> list[Type]:
         """The types of a node's outputs, by the row's own rule or by its schema."""
@@ -375,12 +382,18 @@ class ScriptBase(LoopEmitter):
     def list_of(self, items: Sequence[Value]) -> Value:
         """[a, b, …]; the elements are brought to one type."""
         element = self.common([i.type for i in items], "elements of the list")
+        found = self.found_types.get((self.where, "prim::List")) if not items else None
+        if isinstance(found, ListType):
+            element = found.element
         return self.emit("prim::List", [self.convert(i, element, "an element") for i in items], (ListType(element),)).output
 
     def dict_of(self, items: Sequence[tuple[Value, Value]]) -> Value:
         """{k: v, …}."""
         key = self.common([k.type for k, _ in items], "keys of the dict")
         value = self.common([v.type for _, v in items], "values of the dict")
+        found = self.found_types.get((self.where, "prim::Dict")) if not items else None
+        if isinstance(found, DictType):
+            key, value = found.key, found.value
         flat = [x for k, v in items for x in (self.convert(k, key, "a key"), self.convert(v, value, "a value"))]
         return self.emit("prim::Dict", flat, (DictType(key, value),)).output
 

@@ -7,9 +7,10 @@ its first use says what they are; then its node is given that type (`settle`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jitlang.frontend.annotations import join_containers
-from jitlang.frontend.emitter import Target
+from jitlang.frontend.emitter import Left, Target
 from jitlang.frontend.loops import Widen
 from jitlang.frontend.script.base import ScriptBase
 from jitlang.frontend.script.class_types import widen_attribute
@@ -18,6 +19,15 @@ from jitlang.types import BOOL, FLOAT, INT, NEVER, NONE, ClassType, DictType, Li
 
 # Operators whose result has the type of a list argument.
 _COPIES = frozenset({"py::slice", "py::list", "py::dict", "py::sorted", "py::sorted_by", "py::reversed", "py::copy", "py::add", "py::mul", "py::or"})
+
+
+class Unsettled(Exception):
+    """An empty display that was read before has got its type: the function is emitted anew with it."""
+
+    def __init__(self, place: Any, type: Type) -> None:
+        super().__init__(str(type))
+        self.place = place
+        self.type = type
 
 
 class Conversions(ScriptBase):
@@ -103,6 +113,8 @@ class Conversions(ScriptBase):
     def settle_node(self, node: Node, value: Value, type: Type) -> bool:
         """The same for what a node computes: its sources are settled first."""
         if node.kind in ("prim::List", "prim::Dict"):
+            if node in self.read_early:
+                raise Unsettled((node.range, node.kind), type)
             inner = type.children()
             stored = [*node.inputs, *_stored(value)]
             return all(self.settle(v, inner[at % len(inner)]) or v.type == inner[at % len(inner)] for at, v in enumerate(stored))
@@ -131,6 +143,48 @@ class Conversions(ScriptBase):
             if value.block is not None and value.block.owner is target.node and value.name in target.names:
                 raise Widen(target, value.name, type)
         return False
+
+    # ---- containers that are read before anything is put into them ----------------------------------------------------
+
+    @property
+    def read_early(self) -> set[Node]:
+        """The displays of which an element was taken before its type was known: in a loop, where a later iteration may find one."""
+        found: set[Node] = self.__dict__.setdefault("_read_early", set())
+        return found
+
+    def note_unknown(self, node: Node) -> None:
+        """Behind the taking of an element out of a container that is empty as far as is known, nothing runs.
+
+        Once something is put into the container, the function is emitted anew with the type found (`Unsettled`); a variable that a loop carries
+        makes the loop be emitted anew anyway. What comes from outside the function stays open.
+        """
+        displays = self.displays_of(node.inputs[0])
+        if displays is None:
+            return
+        self.read_early.update(displays)
+        self.emit("prim::unreachable")
+        raise Left
+
+    def displays_of(self, value: Value) -> list[Node] | None:
+        """The displays that a container may be, or be an element of; None where one may come from elsewhere."""
+        node = value.node
+        if node is None:
+            return self.displays_before(value)
+        if node.kind in ("prim::List", "prim::Dict"):
+            inner = [self.displays_of(v) for v in node.inputs if NEVER in v.type.walk()]
+            return None if None in inner else [node, *(d for found in inner if found is not None for d in found)]
+        if node.kind in _COPIES or node.kind in ("py::getitem", "py::setdefault", "py::pop", "py::keys", "py::values", "py::items"):
+            return self.displays_of(node.inputs[0])
+        return None
+
+    def displays_before(self, value: Value) -> list[Node] | None:
+        """The same of a variable that an open loop carries: what it is before the loop. If the loop gives it another type, it is emitted anew."""
+        for frame in self.loops:
+            loop = frame.on_continue.node
+            if value.block is not None and value.block.owner is loop and value in value.block.params:
+                ahead = 2 if loop.kind == "prim::For" else 0  # start, stop, step; the body has the index
+                return self.displays_of(loop.inputs[value.block.params.index(value) + ahead])
+        return None
 
     # ---- merges -----------------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.liveness import assigned
 from jitlang.frontend.script.class_types import Restart, compares, install_inference
 from jitlang.frontend.script.classes import generated
+from jitlang.frontend.script.conversions import Unsettled
 from jitlang.frontend.script.emitter import ScriptEmitter
 from jitlang.frontend.script.functions import FunctionInfo, function_info
 from jitlang.frontend.script.nested import nonlocals
@@ -147,12 +148,23 @@ class Unit:
         raise ScriptTypeError(f"the result of the recursive function {record.info.name} has no single type", record.info.where, hint="annotate its result")
 
     def emit(self, record: Record, given: Sequence[Any], owner: type | None) -> Type:
-        """Emits a function body; returns its result's type."""
+        """Emits a function body, again while empty displays get their types late; returns its result's type."""
+        found: dict[Any, Type] = {}
+        for _ in range(50):
+            try:
+                return self.emit_once(record, given, owner, found)
+            except Unsettled as late:
+                found[late.place] = late.type
+        raise ScriptTypeError(f"the types of the empty lists and dicts in {record.info.name} never stop changing", record.info.where)
+
+    def emit_once(self, record: Record, given: Sequence[Any], owner: type | None, found: dict[Any, Type]) -> Type:
+        """Emits a function body, with these types of empty displays."""
         info, graph = record.info, record.graph
         graph.block.params.clear()
         graph.block.nodes.clear()
         emitter = ScriptEmitter(self, graph, info.source, info.name, info.lookup)
         emitter.begin_frame()
+        emitter.found_types = found
         emitter.owner = owner if owner is not None else info.class_cell
         emitter.parameters = [p.name for p in info.parameters]
         emitter.declared_result = info.result
@@ -224,6 +236,10 @@ def _prune(program: Program) -> None:
 
 def _finish(graph: Graph) -> None:
     """Empty lists and dicts whose element type nothing has decided stay empty: any type will do."""
+    for node in graph.walk():
+        if node.kind == "prim::Tuple" and NEVER in node.output.type.walk():  # what it is made of may have got its type since
+            assert isinstance(node.output.type, TupleType)
+            node.output.type = TupleType(tuple(v.type for v in node.inputs), node.output.type.name, node.output.type.fields)
     graph.result = _decided(graph.result) if graph.result != NEVER else NEVER
     blocks = [graph.block]
     while blocks:

@@ -88,7 +88,7 @@ def _arithmetic(name: str, sign: str, weight: int) -> Iterator[Opcode]:
 
 
 def _comparison(name: str, sign: str, weight: int) -> Iterator[Opcode]:
-    implements = _rows(name.lower(), "int float int_float float_int bool str list any")
+    implements = _rows(name.lower(), "int float int_float float_int bool str")
     yield Opcode(name, "d s s", f"R[A] = R[B] {sign} R[C]", f"`{sign}`", weight // 4, implements, branch=f"UNLESS_{name}")
     yield Opcode(f"UNLESS_{name}", "s s j", f"if not R[A] {sign} R[B]: PC = C", f"branch on `{sign}`", weight)
 

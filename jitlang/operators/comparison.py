@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 
+from jitlang.operators.equality import RELATIONS
 from jitlang.operators.rows import row
 from jitlang.registry import COMMUTATIVE, PURE, TOTAL
 
@@ -28,5 +29,5 @@ for _name, _function, _doc in (
     row(f"{_name}.str(str a, str b) -> bool", f"{_doc} By code points.", _function, PURE, TOTAL, *_equality)
     for _type in ("dtype", "device") if _equality else ():
         row(f"{_name}.{_type}({_type} a, {_type} b) -> bool", _doc, _function, PURE, TOTAL, *_equality)
-    row(f"{_name}.list(List[t] a, List[t] b) -> bool", f"{_doc} Element by element.", _function, PURE, *_equality)
-    row(f"{_name}.any(Any a, Any b) -> bool", f"{_doc} Operands of the same type.", _function, PURE)
+    row(f"{_name}.list(List[t] a, List[t] b) -> bool", f"{_doc} Element by element.", RELATIONS[_name], PURE, *_equality)
+    row(f"{_name}.any(Any a, Any b) -> bool", f"{_doc} Operands of the same type.", RELATIONS[_name], PURE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from jitlang.operators import equality
 from jitlang.operators.rows import checking, method, row
 from jitlang.registry import PURE, TOTAL
 
@@ -112,7 +113,7 @@ row("delitem.list(List[t](a!) self, int index) -> ()", "Remove one element; Inde
 row("slice.list(List[t] a, int? start, int? stop, int? step) -> List[t]", "A part, as a new list.", slice_of, PURE)
 row("set_slice(List[t](a!) self, int? start, int? stop, int? step, List[t] values) -> ()", "Replace a part.", set_slice)
 row("del_slice(List[t](a!) self, int? start, int? stop, int? step) -> ()", "Remove a part.", del_slice)
-row("contains.list(List[t] a, t item) -> bool", "Whether an equal element is there.", operator.contains, PURE)
+row("contains.list(List[t] a, t item) -> bool", "Whether an equal element is there.", equality.contains, PURE)
 row("list.list(List[t] a) -> List[t]", "A new list of the same elements.", list, PURE, TOTAL)
 row("sorted(List[t] a, bool reverse=False) -> List[t]", "A new sorted list.", sorted_list, PURE)
 row("sorted_by(List[t] a, List[k] keys, bool reverse=False) -> List[t]", "A new list in the stable order of `keys`.", sorted_by, PURE)
@@ -128,10 +129,10 @@ method("append(List[t](a!) self, t(*) item) -> ()", "Add at the end.", list.appe
 method("extend(List[t](a!) self, List[t] items) -> ()", "Add all at the end.", list.extend)
 method("insert(List[t](a!) self, int index, t(*) item) -> ()", "Add in front of a position.", list.insert)
 method("pop.list(List[t](a!) self, int index=-1) -> t(*)", "Remove and return one; IndexError outside.", list.pop)
-method("remove(List[t](a!) self, t item) -> ()", "Remove the first equal one; ValueError for none.", list.remove)
+method("remove(List[t](a!) self, t item) -> ()", "Remove the first equal one; ValueError for none.", equality.remove)
 method("clear.list(List[t](a!) self) -> ()", "Remove all.", list.clear)
 method("copy.list(List[t] self) -> List[t]", "A new list of the same elements.", list.copy, PURE, TOTAL)
-method("count.list(List[t] self, t item) -> int", "How many are equal.", list.count, PURE)
-method("index.list(List[t] self, t item, int start=0, int stop=9223372036854775807) -> int", "Where; ValueError for none.", list.index, PURE)
+method("count.list(List[t] self, t item) -> int", "How many are equal.", equality.count, PURE)
+method("index.list(List[t] self, t item, int start=0, int stop=9223372036854775807) -> int", "Where; ValueError for none.", equality.index, PURE)
 method("reverse(List[t](a!) self) -> ()", "Turn round, in place.", list.reverse)
 method("sort(List[t](a!) self, *, bool reverse=False) -> ()", "Sort, in place; stable.", sort)

@@ -377,7 +377,7 @@ def items(d: ptr[Dict], t) -> ptr[List]:
 @kernel
 def equal(a: ptr[Dict], b: ptr[Dict], t) -> b1:
     """a == b."""
-    if a == b:
+    if a == b and not values.holds_float(t):
         return True
     if a.length != b.length:
         return False

@@ -122,6 +122,11 @@ def bare(type: Type) -> Type:
     return type.element if isinstance(type, OptionalType) else type
 
 
+def holds_float(type: Type) -> bool:
+    """Whether a value of the type may be unequal to itself, for a NaN in it."""
+    return type == FLOAT or (not is_class(type) and any(map(holds_float, type.children())))
+
+
 def is_list(type: Type) -> bool:
     """Whether it is a list type."""
     return isinstance(type, ListType)
@@ -363,8 +368,8 @@ def equal_parts(a, b, t) -> b1:
 
 @kernel
 def equal_lists(a: ptr[List], b: ptr[List], e) -> b1:
-    """a == b for two lists; the same list is equal to itself, whatever it holds."""
-    if a == b:
+    """a == b for two lists."""
+    if a == b and not holds_float(e):
         return True
     if a.length != b.length:
         return False

@@ -44,6 +44,15 @@ Result = Value | Static
 Environment = dict[str, Entry]
 
 
+@dataclasses.dataclass(frozen=True)
+class Mark:
+    """A place in the program that is being emitted."""
+
+    block: Block
+    nodes: int
+    env: Environment
+
+
 @dataclasses.dataclass(eq=False)
 class Target:
     """Where a ``break``, ``continue`` or ``return`` goes: a node, and the names and types it carries."""
@@ -235,6 +244,15 @@ class Emitter:
         text = f"cannot access local variable '{name}' where it is not associated with a value"
         message = self.emit("prim::Constant", (), (STR,), value=text).output
         self.emit("prim::raise", (message,), cls="UnboundLocalError")
+
+    def mark(self) -> Mark:
+        """The place in the program that has been reached, for `rewind`."""
+        return Mark(self.block, len(self.block.nodes), dict(self.env))
+
+    def rewind(self, mark: Mark) -> None:
+        """Drops what was emitted on trial since `mark`, and what that has found out about names."""
+        del mark.block.nodes[mark.nodes :]
+        self.env = dict(mark.env)
 
     def value(self, entry: Result, what: str) -> Value:
         """`entry` as a run-time value."""

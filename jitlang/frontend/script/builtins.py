@@ -302,13 +302,13 @@ class Builtins(Copies):
 
     def find_attribute(self, value: Result, name: str) -> Result | None:
         """``value.name``, or None if there is none."""
-        nodes = len(self.block.nodes)
         if isinstance(value, Value) and not isinstance(value.type, ClassType | TensorType):
             return Static(None) if hasattr(python_class(value.type), name) else None
+        mark = self.mark()
         try:
             return self.attribute(value, name)
         except CompileError:
-            del self.block.nodes[nodes:]
+            self.rewind(mark)
             return None
 
     def builtin_setattr(self, positional: Arguments, keywords: Keywords) -> Result:

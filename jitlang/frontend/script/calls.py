@@ -139,11 +139,11 @@ class Calls(Nested):
         callee = self.expr(function)
         if not isinstance(callee, Static) or callee.value is not zip:
             return None
-        start = len(self.block.nodes)
+        mark = self.mark()
         rows = self.expr(node)
         if isinstance(rows, Value) and isinstance(rows.type, ListType) and isinstance(rows.type.element, ListType) and not self.is_display(rows):
             return Static(LazyIterable(Columns(rows)))
-        del self.block.nodes[start:]
+        self.rewind(mark)
         return None
 
     def is_display(self, value: Value) -> bool:

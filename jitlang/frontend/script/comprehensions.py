@@ -138,10 +138,10 @@ class Comprehensions(Iteration):
 
     def unrolls(self, node: ast.GeneratorExp) -> bool:
         """Whether the loop has no loop node to leave: its items have different types."""
-        start = len(self.block.nodes)
+        mark = self.mark()
         iterable = self.iterable(node.generators[0].iter)
         unrolled = isinstance(iterable, Fixed) or iterable.unrolled is not None
-        del self.block.nodes[start:]
+        self.rewind(mark)
         return unrolled
 
     def truths(self, node: ast.GeneratorExp) -> Value:

@@ -6,13 +6,14 @@ In: ``ast`` expressions. Out: Ifs whose sides see optionals narrowed: ``x is not
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import enum
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitlang.frontend.emitter import Environment, Result, Static
+from jitlang.frontend.emitter import Environment, Left, Result, Static
 from jitlang.frontend.script.base import walrus_names
 from jitlang.frontend.script.narrowing import PREFIX
 from jitlang.frontend.script.operators import Choice, Operators
@@ -112,11 +113,12 @@ class Conditions(Operators):
             return self.expr(node.orelse)
 
         if isinstance(node.body, ast.Name | ast.Lambda | ast.Attribute) and isinstance(node.orelse, ast.Name | ast.Lambda | ast.Attribute):
-            start = len(self.block.nodes)
-            sides = self.expr(node.body), self.expr(node.orelse)
-            if all(isinstance(s, Static) and self.is_object(s.value) for s in sides):
-                return Static(Choice(cond.truth, *sides))
-            del self.block.nodes[start:]
+            mark = self.mark()
+            with contextlib.suppress(Left):  # a name that no path has defined: the other side may still be taken
+                sides = self.expr(node.body), self.expr(node.orelse)
+                if all(isinstance(s, Static) and self.is_object(s.value) for s in sides):
+                    return Static(Choice(cond.truth, *sides))
+            self.rewind(mark)
         return self.choose(cond.truth, then, other, walrus_names(node.body, node.orelse))
 
     def merge_objects(self, name: str, sides: Sequence[Environment], node: Node, outputs: list[list[Value]], results: list[tuple[str, Any]]) -> bool:

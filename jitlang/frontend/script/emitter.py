@@ -291,10 +291,10 @@ class ScriptEmitter(Calls):
         """The items of a generator expression over a known number of items, None over any other."""
         if len(node.generators) != 1 or node.generators[0].ifs:
             return None
-        start = len(self.block.nodes)
+        mark = self.mark()
         iterable = self.iterable(node.generators[0].iter)
         if iterable.unrolled is None:
-            del self.block.nodes[start:]
+            self.rewind(mark)
             return None
         from jitlang.frontend.liveness import stores
 

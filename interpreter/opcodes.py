@@ -107,10 +107,12 @@ else:
     R = [*C(R), *B.rest]
     F = B
     PC = B.entry"""
+# Ctrl-C may arrive behind any call, `pop` for one: the caller would then be in no place, and its frame lacks in the traceback.
 _RETURN = """\
 if not S: return R[A]
 V = R[A]
-F, R, A, PC, AT = S.pop()
+F, R, A, PC, AT = S[-1]
+del S[-1]
 R[A] = V"""
 _COUNT = "\n{0}C.count -= 1\n{0}if C.count < 0: PC = C.enter(R)"
 

@@ -5,12 +5,23 @@ A name that is no attribute of this module is looked up among the operators: ``F
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 from jitlang.tensor.callables import has_variant, operator
+from jitlang.tensor.handles import Tensor
+
+table_rows = operator("embedding")
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__") or not has_variant(name, "function"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return operator(name)
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: Optional[int] = None) -> Tensor:  # noqa: UP045  the frontend reads it
+    """The rows of `weight` that `input` names: ``torch.nn.functional.embedding``, whose order of arguments is not that of ``torch.embedding``.
+
+    `padding_idx` says which row gets no gradient; the result does not depend on it.
+    """
+    return table_rows(weight, input)

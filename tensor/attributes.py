@@ -14,7 +14,7 @@ from jitlang.native import cache, host
 from jitlang.native.layouts import ctypes_type
 from jitlang.tensor.devices import CPU
 from jitlang.tensor.kernels import attributes as native
-from jitlang.tensor.kernels import objects, subscripts
+from jitlang.tensor.kernels import buffers, objects, subscripts
 from jitlang.types import U8, Pointer
 
 _GETTERS = {"shape": native.shape, "dtype": native.dtype, "device": native.device, "ndim": native.ndim}
@@ -28,6 +28,7 @@ _PYTHON = [*_METHODS, *_CALLED, *(n for _, n in _OBJECTS.values()), *(n for *_, 
 _VARARGS, _KEYWORDS, _NOARGS = 1, 2, 4
 _OBJECT = Pointer(U8)
 _kept: list[Any] = []
+over_array: list[Any] = []  # the native `buffers.tensor_over`
 
 _ASK = """
 define internal ptr @ask(ptr %cell, ptr %a, ptr %b, ptr %c, i64 %count) cold noinline {
@@ -74,6 +75,20 @@ raise:
   call void @jl.host.raise(ptr %ctx)
   br label %fail
 fail:
+  ret ptr null
+}
+
+define ptr @over.array(ptr %a) {
+  %ctx = call ptr @jl.enter()
+  %r = call {ptr, i1} OVER(ptr %ctx, ptr %a)
+  call void @jl.leave(ptr %ctx)
+  %raised = extractvalue {ptr, i1} %r, 1
+  br i1 %raised, label %raise, label %done
+done:
+  %o = extractvalue {ptr, i1} %r, 0
+  ret ptr %o
+raise:
+  call void @jl.host.raise(ptr %ctx)
   ret ptr null
 }
 
@@ -164,7 +179,8 @@ def _build() -> tuple[str, dict[str, Any]]:
     set_ = callee(subscripts.set_item, _OBJECT, _OBJECT, _OBJECT)
     wrap = callee(objects.wrapped, objects.Tensor)
     body = _SUBSCRIPTS
-    for word, text in (("GET", get), ("SET", set_), ("WRAP", wrap), ("DONE", str(DONE)), ("MISFIT", str(MISFIT))):
+    over = callee(buffers.tensor_over, _OBJECT)
+    for word, text in (("GET", get), ("OVER", over), ("SET", set_), ("WRAP", wrap), ("DONE", str(DONE)), ("MISFIT", str(MISFIT))):
         body = body.replace(f" {word}", f" {text}")
     module.functions["slots"] = "\n".join([*parts, body])
     return module.text(), metadata_of(module)
@@ -184,8 +200,9 @@ def addresses() -> dict[str, int]:
 
     code, metadata, _ = cache.cached_object(["tensor attributes"], _build, level=2)
     plain = [*_OBJECTS, *_ANSWERS]
-    exports = [*plain, *_SUBSCRIPT_SLOTS.values(), *(f"get.{n}" for n in _GETTERS), *(f"call.{n}" for n in (*_METHODS, *_CALLED))]
+    exports = ["over.array", *plain, *_SUBSCRIPT_SLOTS.values(), *(f"get.{n}" for n in _GETTERS), *(f"call.{n}" for n in (*_METHODS, *_CALLED))]
     linked = link(code, metadata, exports)
+    over_array.append(ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(linked["over.array"]))
 
     getters = [_Getter(n.encode(), linked[f"get.{n}"], None, k.__doc__.encode(), None) for n, k in _GETTERS.items()]
     methods = [

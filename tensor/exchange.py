@@ -11,11 +11,12 @@ import functools
 from typing import Any
 
 from jitlang.tensor import sharing
+from jitlang.tensor.attributes import over_array
 from jitlang.tensor.callables import operator
 from jitlang.tensor.conversion import elements, new
 from jitlang.tensor.handles import impl, take
 from jitlang.tensor.kernels.tensors import foreign
-from jitlang.tensor.layout import READ_ONLY
+from jitlang.tensor.layout import CONTIGUOUS, READ_ONLY
 from jitlang.types import DTYPES, I64, U8, DType, Pointer, dtype_coded, dtype_named
 
 _FOREIGN = foreign.instance(I64, Pointer(I64), Pointer(I64), I64, Pointer(U8), I64, Pointer(U8), Pointer(U8), I64)
@@ -59,6 +60,12 @@ def _dtypes() -> dict[Any, DType]:
     return {numpy.dtype(d.name): d for d in DTYPES}
 
 
+@functools.cache
+def _numpy_dtypes() -> dict[int, Any]:
+    """NumPy's dtype by the code of ours."""
+    return {ours.code: theirs for theirs, ours in _dtypes().items()}
+
+
 # ---- NumPy --------------------------------------------------------------------------------------------------------
 
 
@@ -67,13 +74,18 @@ def to_numpy(tensor: Any) -> Any:
     import numpy
 
     t = impl(tensor)
-    dtype = numpy.dtype(dtype_coded(t.dtype).name)
-    sizes, strides = t.sizes[: t.rank], t.strides[: t.rank]
-    span = 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True)) if t.numel else 0
-    room: Any = (ctypes.c_char * (span * dtype.itemsize)).from_address(t.data)
-    room.owner = tensor if t.flags & READ_ONLY else sharing.Loan(tensor, t.storage)
-    array = numpy.ndarray(sizes, dtype, room, 0, [s * dtype.itemsize for s in strides])
-    if t.flags & READ_ONLY:
+    rank, numel, flags = t.rank, t.numel, t.flags
+    dtype = _numpy_dtypes()[t.dtype]
+    item = dtype.itemsize
+    sizes, strides, span = t.sizes[:rank], None, numel
+    if not flags & CONTIGUOUS:
+        counts = t.strides[:rank]
+        span = 1 + sum((n - 1) * s for n, s in zip(sizes, counts, strict=True)) if numel else 0
+        strides = [s * item for s in counts]
+    room: Any = (ctypes.c_char * (span * item)).from_address(t.data)
+    room.owner = tensor if flags & READ_ONLY else sharing.Loan(tensor, t.storage)
+    array = numpy.ndarray(sizes, dtype, room, 0, strides)
+    if flags & READ_ONLY:
         array.flags.writeable = False
     return array
 
@@ -89,6 +101,9 @@ def from_numpy(array: Any) -> Any:
 
     if not isinstance(array, numpy.ndarray):
         raise TypeError(f"expected an np.ndarray (got {type(array).__name__})")
+    made = over_array[0](array)
+    if made is not None:
+        return made
     dtype = _dtypes().get(array.dtype)
     if dtype is None:
         known = ", ".join(d.name for d in DTYPES)

@@ -98,16 +98,18 @@ def _bits(name: str, sign: str) -> Opcode:
 
 
 _FOR_STEP = "X, Y = B\nY = R[Y]\nV = R[A] + Y\nif (V < R[X]) if Y > 0 else (V > R[X]):\n    R[A] = V\n    PC = {}"
+# Ctrl-C may arrive behind any call, `append` or `pop` for one: between a change of S and that of F there is none, so that a traceback has each frame once.
 _CALL = """\
 if B.native is not None:
     R[A] = B.native(*C(R))
 else:
     if len(S) >= DEPTH: too_deep()
-    S.append((F, R, A, PC, AT))
-    R = [*C(R), *B.rest]
+    V = [*C(R), *B.rest]
+    X = (F, R, A, PC, AT)
+    R = V
     F = B
-    PC = B.entry"""
-# Ctrl-C may arrive behind any call, `pop` for one: the caller would then be in no place, and its frame lacks in the traceback.
+    PC = B.entry
+    S.append(X)"""
 _RETURN = """\
 if not S: return R[A]
 V = R[A]

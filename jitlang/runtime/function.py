@@ -24,7 +24,7 @@ from jitlang.native.pytypes import CallableType, callable_type
 from jitlang.runtime import background
 from jitlang.runtime.arguments import is_exact, know_numpy
 from jitlang.runtime.units import CLEAN_CELL, DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
-from jitlang.types import ClassType
+from jitlang.types import NEVER, ClassType, Type
 
 Key = Hashable  # argument types, and whatever else a callee tells specialisations apart by
 CALLS_BEFORE_NATIVE = 2  # calls in the VM after which a specialisation is compiled
@@ -58,6 +58,11 @@ class Revisions:
     def hold(self) -> bool:
         """Whether no class has changed."""
         return all(kind.revision == revision for kind, revision in self.known)
+
+
+def for_empty_only(key: Key) -> bool:
+    """Whether an argument was an empty list or dict that nothing gives a type: the parameter's is then chosen freely, and the code good for no other value."""
+    return isinstance(key, tuple) and any(isinstance(t, Type) and NEVER in t.walk() for t in key)
 
 
 class Callee:
@@ -110,9 +115,10 @@ class _Methods:
                 if self.callee.always_native or flag("JITLANG_TIER") == "native":
                     raise
                 return
-            unit.chain(function_type().entry(self))
             spec.unit, spec.tier = unit, "native"
-            function_type().set_entry(self, unit.entry)
+            if not for_empty_only(spec.key):
+                unit.chain(function_type().entry(self))
+                function_type().set_entry(self, unit.entry)
 
     def __repr__(self) -> str:
         return f"<script function {self.callee.name}>"

@@ -22,7 +22,7 @@ from jitlang.ir.graph import Program
 from jitlang.runtime.arguments import check_argument, check_object, exact
 from jitlang.runtime.function import ArgumentError, Callee, Key, function_type, make_function
 from jitlang.schema import MISSING
-from jitlang.types import TensorType, TupleType, Type
+from jitlang.types import DictType, ListType, TensorType, TupleType, Type
 
 
 class FunctionCallee(Callee):
@@ -72,6 +72,9 @@ class FunctionCallee(Callee):
         how = [_how(p, k) for p, k in zip(self.info.parameters, kinds, strict=True)]
         if any(h != "any" for h in how):
             made.main.attributes["signature"] = tuple(zip((p.name for p in self.info.parameters), how, strict=True))
+        inferred = tuple(p.name for p, k in zip(self.info.parameters, kinds, strict=True) if p.type is None and isinstance(k, ListType | DictType))
+        if inferred:
+            made.main.attributes["inferred"] = inferred
         return made
 
     def check(self) -> None:

@@ -7,7 +7,8 @@ chain's end is Python's dispatcher. An error leaves through ``jl.host.raise``, w
 
 How parameters may be passed stands in the graph's attribute ``signature``: for each, in order, (name, how) with how one of ``any``,
 ``positional``, ``keyword``, ``rest``; a parameter that is known at compile time, and so none of the graph's, has its value behind these. Where it
-is missing, each parameter is ``any``. A callable of the type in the cell ``jl.py.single`` passes exactly the graph's parameters.
+is missing, each parameter is ``any``. The attribute ``inferred`` names lists and dicts whose types come from the arguments. A callable of the type in
+the cell ``jl.py.single`` passes exactly the graph's parameters.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from jitlang.codegen.library.marshal_state import begin
 from jitlang.codegen.llvm_types import quote, register_type
 from jitlang.codegen.module import Module
 from jitlang.codegen.script.managed import MANAGED
-from jitlang.codegen.script.marshal import Exit, call_end, is_plain, marshaller, tensor_pointer, type_of
+from jitlang.codegen.script.marshal import Exit, call_end, is_plain, marshaller, require, tensor_pointer, type_of
 from jitlang.codegen.script.marshal_objects import cell
 from jitlang.codegen.script.marshal_plans import has_identity
 from jitlang.codegen.script.program import symbol_of
 from jitlang.frontend.kernel import size_of
 from jitlang.ir.graph import Graph, Value
 from jitlang.native import bridge
-from jitlang.types import I64, NONE, U8, Pointer, TensorType
+from jitlang.types import I64, NONE, U8, DictType, ListType, Pointer, TensorType, Type
 
 ENTRY, NEXT, SINGLE = "jl.entry", "jl.next", "jl.py.single"
 _OFFSET_FLAG = 2**63  # PY_VECTORCALL_ARGUMENTS_OFFSET
@@ -148,11 +149,20 @@ class _Entry:
         unfit = self.other if is_plain(param.type) else b.block("unfit")
         marshaller(param.type).guard(b, param.type, object, unfit)
         if unfit is not self.other:
+            if param.name in self.graph.attributes.get("inferred", ()):
+                self.refuse_empty(param.type, object, unfit)
             following = b.block("fit")
             b.jump(following)
             b.place(unfit)
             b.branch(self.is_single(), following, self.other)
             b.place(following)
+
+    def refuse_empty(self, type: Type, object: str, unfit: BasicBlock) -> None:
+        """Leaves an empty list or dict to the dispatcher: it is of every such type, and the answer must not depend on what else was compiled."""
+        size = {ListType: "PyList_Size", DictType: "PyDict_Size"}.get(type.__class__)
+        if size is not None:
+            count = self.b.op(f"call i64 {self.b.module.declare(size, 'i64 (ptr)')}(ptr {object})")
+            require(self.b, self.b.op(f"icmp sgt i64 {count}, 0"), unfit)
 
     def parameter_table(self, signature: list[_Argument]) -> str:
         """The constant that describes the parameters to `marshal_calls.arrange`."""

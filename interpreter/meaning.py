@@ -14,27 +14,20 @@ from jitlang.errors import IRError
 from jitlang.frontend.annotations import stored_class, stored_tuple
 from jitlang.ir.graph import Program
 from jitlang.registry import Operator
+from jitlang.tensor.callables import row_callable
 from jitlang.types import ClassType, TupleType
 
 
 def operator_callable(row: Operator) -> Callable[..., Any]:
     """The Python function that applies an operator to Python values: all arguments of the row, by position.
 
-    ``row.python`` for Python's own types; for tensors what `eager` makes of the row: its compiled kernel. IRError where the row has no meaning.
+    ``row.python`` for Python's own types; for tensors the row's compiled kernel. IRError where the row has no meaning.
     """
     if row.namespace == "aten" and row.native is not None:
-        return eager[0](row)
+        return row_callable(row)
     if row.python is None:
         raise IRError(f"operator {row.schema.full_name} has no meaning that Python can call")
     return row.python
-
-
-def _unset(row: Operator) -> Callable[..., Any]:
-    raise IRError(f"operator {row.schema.full_name} needs the layer that compiles scripts")
-
-
-# What makes the callable of a tensor operator's row; the layer that compiles scripts puts its own here.
-eager: list[Callable[[Operator], Callable[..., Any]]] = [_unset]
 
 
 def tuple_class(type: TupleType, program: Program) -> type:

@@ -25,7 +25,7 @@ from jitlang.grammar.loader import keep_tables as _keep_tables
 from jitlang.native.tables import CachedTables as _CachedTables
 from jitlang.tensor.callables import has_variant as _has_variant
 from jitlang.tensor.callables import on_change as _on_change
-from jitlang.tensor.callables import set_maker as _set_maker
+from jitlang.tensor.callables import set_makers as _set_makers
 from jitlang.tensor.tensor import Device, Size, Tensor, as_tensor, device, from_dlpack, from_numpy, is_tensor, set_printoptions, tensor
 from jitlang.types import DTYPES as _DTYPES
 from jitlang.version import VERSION as __version__  # noqa: N811  the name that Python's tools know
@@ -37,7 +37,13 @@ def _compiled_operator(rows: Any) -> Any:
     return operator_function(rows)
 
 
-_set_maker(_compiled_operator)
+def _compiled_row(row: Any) -> Any:
+    from jitlang.runtime.operators import row_function
+
+    return row_function(row)
+
+
+_set_makers(_compiled_operator, _compiled_row)
 _keep_tables(_CachedTables())
 for _dtype in _DTYPES:
     globals()[_dtype.name] = _dtype

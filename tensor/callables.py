@@ -1,6 +1,7 @@
 """Operators as Python callables, made when they are first asked for.
 
-`operator(name)` is the callable of all ``aten::name`` rows. The layer that compiles scripts makes it, natively compiled: it calls `set_maker`.
+`operator(name)` is the callable of all ``aten::name`` rows, `row_callable(row)` that of one row with all its arguments by position. The layer that
+compiles scripts makes them, natively compiled: it calls `set_makers`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from jitlang.registry import Operator, on_register, overloads
 
 Maker = Callable[[Sequence[Operator]], Callable[..., Any]]
+RowMaker = Callable[[Operator], Callable[..., Any]]
 
 _made: dict[str, Callable[..., Any]] = {}
 _listeners: list[Callable[[list[str] | None], None]] = []
@@ -22,13 +24,13 @@ def _unset(rows: Sequence[Operator]) -> Callable[..., Any]:
     raise AttributeError(f"operator '{rows[0].name}' needs the layer that compiles scripts: import jitlang")
 
 
-make_callable: list[Maker] = [_unset]
+_makers: list[tuple[Maker, RowMaker]] = [(_unset, lambda row: _unset([row]))]
 
 
-def set_maker(maker: Maker) -> None:
-    """Lets callables be made by `maker` from now on; those made before are made anew when next asked for."""
+def set_makers(maker: Maker, row_maker: RowMaker) -> None:
+    """Lets callables be made by these from now on; those made before are made anew when next asked for."""
     with _lock:
-        make_callable[0] = maker
+        _makers[0] = (maker, row_maker)
         _made.clear()
     for listener in _listeners:
         listener(None)
@@ -48,8 +50,13 @@ def operator(name: str) -> Callable[..., Any]:
         raise AttributeError(f"there is no tensor operator '{name}'")
     with _lock:
         if name not in _made:
-            _made[name] = make_callable[0](rows)
+            _made[name] = _makers[0][0](rows)
         return _made[name]
+
+
+def row_callable(row: Operator) -> Callable[..., Any]:
+    """The callable of one row, which takes all its arguments by position."""
+    return _makers[0][1](row)
 
 
 def on_change(listener: Callable[[list[str] | None], None]) -> None:

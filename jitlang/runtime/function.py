@@ -223,12 +223,8 @@ def _native(spec: Specialisation, values: list[Any]) -> Any:
 
 def _interpreted(spec: Specialisation) -> Callable[..., Any]:
     if spec.interpreted is None:
-        from jitlang.interpreter import meaning  # eager operators never need the VM
-        from jitlang.interpreter.vm import VM
+        from jitlang.interpreter.vm import VM  # eager operators never need it
         from jitlang.runtime.hot import HotCode
-        from jitlang.runtime.operators import row_function
-
-        meaning.eager[0] = row_function
 
         if flag("JITLANG_TIER") == "auto":
             hot = HotCode(spec.program)

@@ -11,20 +11,34 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jitlang.frontend.kernel import Instance, Kernel, address, check, extern, i64, kernel, null, ptr, shared, size_of, text, u8, unlikely
+from jitlang.frontend.kernel import Instance, Kernel, address, array, check, extern, i32, i64, kernel, null, ptr, shared, size_of, struct, text, u8, unlikely
 from jitlang.native import host
 from jitlang.tensor.layout import LoopTable
 from jitlang.types import DType, dtype_coded
 
 compile_loop = extern("jl.host.compile_loop", [i64, i64], ptr[u8])
-loop_error = extern("jl.host.loop_error", [], ptr[u8])
+take_gil = extern("PyGILState_Ensure", [], i32)
+give_gil = extern("PyGILState_Release", [i32])
+check_signals = extern("PyErr_CheckSignals", [], i32)
+clear_error = extern("PyErr_Clear", [])
+signal_again = extern("PyErr_SetInterrupt", [])
+FAILED = 1  # in place of an address
+
+
+@struct
+class Reason:
+    """Why the last `fill` failed, as text that ends with 0."""
+
+    text: array[u8, 4096]
+
+
+REASON = shared("jl.loop.reason", Reason)
 
 Maker = Callable[[DType], "Instance | None"]
 
 _loops: list[Loop] = []
 _by_address: dict[int, Loop] = {}
 _lock = threading.RLock()
-_message = ctypes.create_string_buffer(4096)
 
 
 class Loop:
@@ -76,28 +90,40 @@ def _loop_at(address: int) -> Loop:
 
 @host.host_function("jl.host.compile_loop", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 def fill(table: int, key: int) -> int:
-    """Compiles an entry of a table and stores it there; 0, with the reason in `reason`, where it cannot be."""
+    """Compiles an entry of a table and stores it there; `FAILED`, with the reason in `REASON`, where it cannot be; 0 where a signal came in between."""
     try:
         with _lock:
             made = _address_of(_loop_at(table).instance(key))
             ctypes.c_void_p.from_address(table + 8 * key).value = made
             return made
-    except BaseException as error:  # native code is waiting: whatever it is, it is told as text
-        _message.value = str(error).encode()[:4000]
+    except KeyboardInterrupt:
         return 0
-
-
-@host.host_function("jl.host.loop_error", ctypes.c_void_p)
-def reason() -> int:
-    """The address of the text that says why the last `fill` failed."""
-    return ctypes.addressof(_message)
+    except BaseException as error:  # native code is waiting: whatever it is, it is told as text
+        message = str(error).encode()[:4000] + b"\0"
+        ctypes.memmove(host.shared_cell(REASON.name, size_of(REASON.type)), message, len(message))
+        return FAILED
 
 
 @kernel(extern=True)
 def missing_loop(table: ptr[LoopTable], key: i64) -> ptr[u8]:
-    """Asks the host for a loop that no one has needed before."""
-    made = compile_loop(address(table), key)
-    check(made != null(ptr[u8]), "RuntimeError", "{}", text(loop_error()))
+    """Asks the host for a loop that no one has needed before.
+
+    A signal may end the host's function at any place, its beginning too. What is pending is handled before, what comes meanwhile is a new attempt; either
+    is signalled once more at the end, to be seen at the next poll.
+    """
+    interrupted = False
+    made = null(ptr[u8])
+    while made == null(ptr[u8]):
+        state = take_gil()
+        if check_signals() != 0:
+            clear_error()
+            interrupted = True
+        give_gil(state)
+        made = compile_loop(address(table), key)
+        interrupted = interrupted or made == null(ptr[u8])
+    if interrupted:
+        signal_again()
+    check(address(made) != FAILED, "RuntimeError", "{}", text(REASON.text))
     return made
 
 

@@ -6,7 +6,6 @@ arguments (its IR need not be made again to load it), called by address. Any oth
 
 from __future__ import annotations
 
-import _thread
 import ctypes
 import importlib
 import itertools
@@ -94,14 +93,23 @@ def _add_stub(module: Module, instance: Instance) -> None:
 
 
 def _found(module: Module, find: str, name: str) -> str:
-    """The text that sets ``%f`` to the address. What is on its way as Python's error meanwhile is set aside: Python code runs."""
+    """The text that sets ``%f`` to the address. What is on its way as Python's error meanwhile is set aside: Python code runs.
+
+    That code cannot fail, but a signal may end it where CPython looks for signals, at its very first instruction, too: then it gives null. So what is
+    pending is handled before, what came meanwhile is a new attempt, and either is signalled once more at the end, to be seen at the next poll.
+    """
     take, give = module.declare("PyGILState_Ensure", "i32 ()"), module.declare("PyGILState_Release", "void (i32)")
     fetch, restore = (module.declare(n, "void (ptr, ptr, ptr)") for n in ("PyErr_Fetch", "PyErr_Restore"))
+    pending, clear, again = module.declare("PyErr_CheckSignals", "i32 ()"), *(module.declare(n, "void ()") for n in ("PyErr_Clear", "PyErr_SetInterrupt"))
     error = [f"%e{i}" for i in range(3)]
-    lines = [*(f"{e} = alloca ptr, align 8" for e in error), f"%g = call i32 {take}()", f"call void {fetch}({', '.join(f'ptr {e}' for e in error)})"]
-    lines += [f"%f = call ptr {find}(ptr {name})", *(f"{e}.v = load ptr, ptr {e}, align 8" for e in error)]
-    lines += [f"call void {restore}({', '.join(f'ptr {e}.v' for e in error)})", f"call void {give}(i32 %g)"]
-    return "".join(f"  {line}\n" for line in lines)
+    lines = ["entry:", *(f"{e} = alloca ptr, align 8" for e in error), f"%g = call i32 {take}()", f"call void {fetch}({', '.join(f'ptr {e}' for e in error)})"]
+    lines += ["br label %ask", "ask:", "%w = phi i1 [ false, %entry ], [ true, %look ]", f"%s = call i32 {pending}()", "%i = icmp ne i32 %s, 0"]
+    lines += ["br i1 %i, label %drop, label %look", "drop:", f"call void {clear}()", "br label %look"]
+    lines += ["look:", "%wi = phi i1 [ %w, %ask ], [ true, %drop ]", f"%f = call ptr {find}(ptr {name})"]
+    lines += ["%no = icmp eq ptr %f, null", "br i1 %no, label %ask, label %got", "got:", *(f"{e}.v = load ptr, ptr {e}, align 8" for e in error)]
+    lines += [f"call void {restore}({', '.join(f'ptr {e}.v' for e in error)})", f"call void {give}(i32 %g)", "br i1 %wi, label %signal, label %on"]
+    lines += ["signal:", f"call void {again}()", "br label %on", "on:"]
+    return "".join(f"{line}\n" if line.endswith(":") else f"  {line}\n" for line in lines)
 
 
 def _instance(held: Any) -> Instance:
@@ -136,26 +144,20 @@ _known: dict[str, Any] = {}  # symbol → an instance, or its encoded form
 
 @host.host_function(FIND, ctypes.c_void_p, ctypes.c_char_p)
 def _find(symbol: bytes) -> int:
-    """The address of the code of an instance that a linked unit knows by this symbol."""
-    interrupted = False
-    while True:
-        try:
-            name = symbol.decode()
-            known = _by_symbol.get(name)
-            if known is not None:
-                return known
-            if sys.is_finalizing():
-                return _nothing()  # nothing can be compiled any more; what is called now only gives things up
-            address = address_of(_instance(_known[name]))
-            break
-        except KeyboardInterrupt:  # native code is waiting for the address: let the signal be seen at its next poll
-            interrupted = True
-        except BaseException:
-            traceback.print_exc()
-            os.abort()  # a fault of jitlang; the caller cannot go on, and no error can be handed to it
-    if interrupted:
-        _thread.interrupt_main()
-    return address
+    """The address of the code of an instance that a linked unit knows by this symbol; 0 where a signal came in between (see `_found`)."""
+    try:
+        name = symbol.decode()
+        known = _by_symbol.get(name)
+        if known is not None:
+            return known
+        if sys.is_finalizing():
+            return _nothing()  # nothing can be compiled any more; what is called now only gives things up
+        return address_of(_instance(_known[name]))
+    except KeyboardInterrupt:
+        return 0
+    except BaseException:
+        traceback.print_exc()
+        os.abort()  # a fault of jitlang; the caller cannot go on, and no error can be handed to it
 
 
 # Loops of kernels are worth the widest vectors; LLVM alone stops at half of them on AVX-512.

@@ -87,6 +87,39 @@ def test_ctrl_c_stops_an_endless_loop(name: str, tmp_path: Path) -> None:
         child.communicate()
 
 
+MAKING = """
+import jitlang as jl
+print("running", flush=True)
+try:
+    for dtype in (jl.float32, jl.float64, jl.int64):
+        x = jl.ones(3, dtype=dtype)
+        for name in ("sin", "exp", "tanh", "abs", "sqrt", "erf", "neg", "sigmoid"):
+            if name in ("abs", "neg") or dtype != jl.int64:
+                getattr(jl, name)(x)
+        (x + x * 2 < x).any(), x.sum(), x.max(), x.cumsum(0), x.sort()
+    print("done")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.15, 0.4, 0.8])
+def test_ctrl_c_while_kernels_are_made(delay: float) -> None:
+    """Native code waits for an address then, which it must get: the interrupt comes after it."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JITLANG_CACHE_DIR": "", "PYTHONFAULTHANDLER": "1"}
+    child = subprocess.Popen([sys.executable, "-c", MAKING], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "running\n"
+        time.sleep(delay)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=120)
+    finally:
+        child.kill()
+    assert out.split()[-1:] in (["interrupted"], ["done"]), err
+    assert "Fatal" not in err, err
+
+
 # ---- recursion and memory -------------------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ In: nothing. Out: slot name → address, for `jitlang.native.pytypes.handle_type
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 from jitlang.codegen.library.marshal_layout import DONE, MISFIT
@@ -22,13 +23,13 @@ _METHODS = {"item": native.item, "tolist": native.tolist}
 _CALLED = {"size": native.size, "stride": native.stride}  # methods with arguments
 _OBJECTS = {"nb_float": (native.as_float, "__float__"), "nb_int": (native.as_int, "__int__"), "nb_index": (native.as_index, "__index__")}
 _ANSWERS = {"nb_bool": (native.truth, "i32", "__bool__"), "mp_length": (native.length, "i64", "__len__")}
+_NATIVE_CELLS = ("jl.slot.native.get", "jl.slot.native.set")
 _SUBSCRIPT_SLOTS = {"mp_subscript": "slot.subscript", "mp_ass_subscript": "slot.assign"}
 # What Python knows: the name of the cell → the attribute of the class with the Python methods.
 _PYTHON = [*_METHODS, *_CALLED, *(n for _, n in _OBJECTS.values()), *(n for *_, n in _ANSWERS.values()), "__getitem__", "__setitem__", "__delitem__"]
 _VARARGS, _KEYWORDS, _NOARGS = 1, 2, 4
 _OBJECT = Pointer(U8)
 _kept: list[Any] = []
-over_array: list[Any] = []  # the native `buffers.tensor_over`
 
 _ASK = """
 define internal ptr @ask(ptr %cell, ptr %a, ptr %b, ptr %c, i64 %count) cold noinline {
@@ -54,7 +55,7 @@ out:
 }
 """
 _SUBSCRIPTS = """
-define ptr @slot.subscript(ptr %a, ptr %b) {
+define ptr @native.subscript(ptr %a, ptr %b) {
   %to = alloca ptr
   %ctx = call ptr @jl.enter()
   %r = call {i64, i1} GET(ptr %ctx, ptr %a, ptr %b, ptr %to)
@@ -78,21 +79,7 @@ fail:
   ret ptr null
 }
 
-define ptr @over.array(ptr %a) {
-  %ctx = call ptr @jl.enter()
-  %r = call {ptr, i1} OVER(ptr %ctx, ptr %a)
-  call void @jl.leave(ptr %ctx)
-  %raised = extractvalue {ptr, i1} %r, 1
-  br i1 %raised, label %raise, label %done
-done:
-  %o = extractvalue {ptr, i1} %r, 0
-  ret ptr %o
-raise:
-  call void @jl.host.raise(ptr %ctx)
-  ret ptr null
-}
-
-define i32 @slot.assign(ptr %a, ptr %b, ptr %c) {
+define i32 @native.assign(ptr %a, ptr %b, ptr %c) {
   %delete = icmp eq ptr %c, null
   br i1 %delete, label %remove, label %set
 remove:
@@ -124,6 +111,60 @@ fail:
 }
 """
 
+_OVER = """
+define ptr @over.array(ptr %a) {
+  %ctx = call ptr @jl.enter()
+  %r = call {ptr, i1} OVER(ptr %ctx, ptr %a)
+  call void @jl.leave(ptr %ctx)
+  %raised = extractvalue {ptr, i1} %r, 1
+  br i1 %raised, label %raise, label %done
+done:
+  %o = extractvalue {ptr, i1} %r, 0
+  ret ptr %o
+raise:
+  call void @jl.host.raise(ptr %ctx)
+  ret ptr null
+}
+"""
+# Of the slots of subscripts, which are much code: they lead to what `load_subscripts` has put into cells, and to Python before that.
+_LATER = """
+define ptr @slot.subscript(ptr %a, ptr %b) {
+  %f = load ptr, ptr @jl.slot.native.get
+  %none = icmp eq ptr %f, null
+  br i1 %none, label %other, label %go
+go:
+  %r = tail call ptr %f(ptr %a, ptr %b)
+  ret ptr %r
+other:
+  %s = call ptr @ask(ptr @"jl.slot.method.__getitem__", ptr %a, ptr %b, ptr null, i64 2)
+  ret ptr %s
+}
+
+define i32 @slot.assign(ptr %a, ptr %b, ptr %c) {
+  %f = load ptr, ptr @jl.slot.native.set
+  %none = icmp eq ptr %f, null
+  br i1 %none, label %look, label %go
+go:
+  %r = tail call i32 %f(ptr %a, ptr %b, ptr %c)
+  ret i32 %r
+look:
+  %delete = icmp eq ptr %c, null
+  br i1 %delete, label %remove, label %set
+remove:
+  %d = call ptr @ask(ptr @"jl.slot.method.__delitem__", ptr %a, ptr %b, ptr null, i64 2)
+  br label %fail
+set:
+  %s = call ptr @ask(ptr @"jl.slot.method.__setitem__", ptr %a, ptr %b, ptr %c, i64 3)
+  %none.s = icmp eq ptr %s, null
+  br i1 %none.s, label %fail, label %drop
+drop:
+  call void @Py_DecRef(ptr %s)
+  ret i32 0
+fail:
+  ret i32 -1
+}
+"""
+
 
 def _cell(method: str) -> str:
     return f"jl.slot.method.{method}"
@@ -146,9 +187,8 @@ other:
 }}"""
 
 
-def _build() -> tuple[str, dict[str, Any]]:
-    """The module's text, and what linking needs."""
-    from jitlang.codegen.kernels import metadata_of, reference
+def _module() -> Any:
+    """A module in which `_ASK` and what stands behind it can be."""
     from jitlang.codegen.module import Module
     from jitlang.codegen.script.entry import prelude
 
@@ -160,6 +200,28 @@ def _build() -> tuple[str, dict[str, Any]]:
     module.external("_Py_NoneStruct")
     for method in _PYTHON:
         module.external(_cell(method), 8)
+    for cell in _NATIVE_CELLS:
+        module.external(cell, 8)
+    return module
+
+
+def _text(module: Any, parts: list[str], words: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The module's text with `parts`, in which words stand for kernels and constants, and what linking needs."""
+    from jitlang.codegen.kernels import metadata_of, reference
+
+    body = "\n".join(parts)
+    for word, meant in words.items():
+        name = str(meant) if isinstance(meant, int) else reference(module, meant[0].instance(*meant[1:]))
+        body = body.replace(f" {word}", f" {name}")
+    module.functions["slots"] = body
+    return module.text(), metadata_of(module)
+
+
+def _build() -> tuple[str, dict[str, Any]]:
+    """All but the subscripts."""
+    from jitlang.codegen.kernels import reference
+
+    module = _module()
 
     def callee(kernel: Any, *types: Any) -> str:
         return reference(module, kernel.instance(*types))
@@ -175,15 +237,42 @@ def _build() -> tuple[str, dict[str, Any]]:
         parts.append(_function("ptr", slot, 1, callee(kernel, _OBJECT), 1, "null", method))
     for slot, (kernel, kind, method) in _ANSWERS.items():
         parts.append(_function(kind, slot, 1, callee(kernel, _OBJECT), 1, "-1", method))
-    get = callee(subscripts.get_item, _OBJECT, _OBJECT, Pointer(objects.Tensor))
-    set_ = callee(subscripts.set_item, _OBJECT, _OBJECT, _OBJECT)
-    wrap = callee(objects.wrapped, objects.Tensor)
-    body = _SUBSCRIPTS
-    over = callee(buffers.tensor_over, _OBJECT)
-    for word, text in (("GET", get), ("OVER", over), ("SET", set_), ("WRAP", wrap), ("DONE", str(DONE)), ("MISFIT", str(MISFIT))):
-        body = body.replace(f" {word}", f" {text}")
-    module.functions["slots"] = "\n".join([*parts, body])
-    return module.text(), metadata_of(module)
+    return _text(module, [*parts, _LATER], {})
+
+
+def _build_subscripts() -> tuple[str, dict[str, Any]]:
+    words = {
+        "GET": (subscripts.get_item, _OBJECT, _OBJECT, Pointer(objects.Tensor)),
+        "SET": (subscripts.set_item, _OBJECT, _OBJECT, _OBJECT),
+        "WRAP": (objects.wrapped, objects.Tensor),
+        "DONE": DONE,
+        "MISFIT": MISFIT,
+    }
+    return _text(_module(), [_ASK, _SUBSCRIPTS], words)
+
+
+def _build_over() -> tuple[str, dict[str, Any]]:
+    return _text(_module(), [_OVER], {"OVER": (buffers.tensor_over, _OBJECT)})
+
+
+@functools.cache
+def load_subscripts() -> None:
+    """Has subscripts done natively from now on; Python's first subscript asks for it."""
+    from jitlang.codegen.kernels import link
+
+    code, metadata, _ = cache.cached_object(["tensor subscripts"], _build_subscripts, level=2)
+    linked = link(code, metadata, ["native.subscript", "native.assign"])
+    for cell, symbol in zip(_NATIVE_CELLS, ("native.subscript", "native.assign"), strict=True):
+        ctypes.c_void_p.from_address(host.shared_cell(cell, 8)).value = linked[symbol]
+
+
+@functools.cache
+def over_array() -> Any:
+    """The native `buffers.tensor_over`."""
+    from jitlang.codegen.kernels import link
+
+    code, metadata, _ = cache.cached_object(["tensors over arrays"], _build_over, level=2)
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(link(code, metadata, ["over.array"])["over.array"])
 
 
 class _Getter(ctypes.Structure):
@@ -200,9 +289,8 @@ def addresses() -> dict[str, int]:
 
     code, metadata, _ = cache.cached_object(["tensor attributes"], _build, level=2)
     plain = [*_OBJECTS, *_ANSWERS]
-    exports = ["over.array", *plain, *_SUBSCRIPT_SLOTS.values(), *(f"get.{n}" for n in _GETTERS), *(f"call.{n}" for n in (*_METHODS, *_CALLED))]
+    exports = [*plain, *_SUBSCRIPT_SLOTS.values(), *(f"get.{n}" for n in _GETTERS), *(f"call.{n}" for n in (*_METHODS, *_CALLED))]
     linked = link(code, metadata, exports)
-    over_array.append(ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(linked["over.array"]))
 
     getters = [_Getter(n.encode(), linked[f"get.{n}"], None, k.__doc__.encode(), None) for n, k in _GETTERS.items()]
     methods = [

@@ -101,7 +101,7 @@ def from_numpy(array: Any) -> Any:
 
     if not isinstance(array, numpy.ndarray):
         raise TypeError(f"expected an np.ndarray (got {type(array).__name__})")
-    made = over_array[0](array)
+    made = over_array()(array)
     if made is not None:
         return made
     dtype = _dtypes().get(array.dtype)

@@ -218,13 +218,17 @@ class TensorMethods:
     # Asked by native code where an entry is of a kind that it does not know.
 
     def __getitem__(self, index: Any) -> Any:
+        from jitlang.tensor.attributes import load_subscripts
         from jitlang.tensor.indexing import prepared
 
+        load_subscripts()
         return cast(Any, self)[prepared(index)]
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        from jitlang.tensor.attributes import load_subscripts
         from jitlang.tensor.indexing import prepared, prepared_value
 
+        load_subscripts()
         cast(Any, self)[prepared(index)] = prepared_value(self, value)
 
     def __delitem__(self, index: Any) -> None:

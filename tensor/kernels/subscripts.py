@@ -153,8 +153,8 @@ def put_slice(view: Tensor, self: Tensor, d: i64, object: O) -> i64:
 
 @kernel
 def drop_dim(view: Tensor, self: Tensor, d: i64, at: i64) -> None:
-    """Element `at` of dimension `d` of the tensor: the view has no such dimension."""
-    view.data = view.data + position(at, self.sizes[d], d) * self.strides[d] * item_bytes(self.dtype)
+    """Element `at` of dimension `d` of the tensor: the view has no such dimension. An error numbers it among those that are left, as scripts, which select one by one."""
+    view.data = view.data + position(at, self.sizes[d], view.rank) * self.strides[d] * item_bytes(self.dtype)
 
 
 @kernel

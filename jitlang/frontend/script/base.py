@@ -70,6 +70,8 @@ class ScriptBase(LoopEmitter):
         self.cells: dict[int, Value] = {}
         self.header = Block(graph)
         self.found_types: dict[Any, Type] = {}  # of empty displays, by place and kind: what an emission before this one found out
+        self.read_early: set[Node] = set()  # displays of which an element was taken before its type was known: a later iteration may find one
+        self.shapes: set[Value] = set()  # they print as shapes
 
     # ---- declared here, defined by the parts above ----------------------------------------------------------------
 

@@ -146,12 +146,6 @@ class Conversions(ScriptBase):
 
     # ---- containers that are read before anything is put into them ----------------------------------------------------
 
-    @property
-    def read_early(self) -> set[Node]:
-        """The displays of which an element was taken before its type was known: in a loop, where a later iteration may find one."""
-        found: set[Node] = self.__dict__.setdefault("_read_early", set())
-        return found
-
     def note_unknown(self, node: Node) -> None:
         """Behind the taking of an element out of a container that is empty as far as is known, nothing runs.
 

@@ -124,12 +124,6 @@ class Tensors(Subscripts):
         self.shapes.add(made)
         return made
 
-    @property
-    def shapes(self) -> set[Value]:
-        """The values that are shapes: they print as such."""
-        found: set[Value] = self.__dict__.setdefault("_shapes", set())
-        return found
-
     def tensor_method(self, value: Value, name: str, positional: Sequence[Result], keywords: dict[str, Result]) -> Result:
         """``tensor.name(…)``."""
         special = self.special_method(value, name, positional, keywords)

@@ -192,11 +192,13 @@ def to_dlpack(tensor: Any) -> Any:
 class _Taken:
     """What came out of a capsule; tells its producer when it is no longer needed."""
 
+    managed: Any = None  # an interrupt may leave a half-made object
+
     def __init__(self, managed: Any) -> None:
         self.managed = managed
 
     def __del__(self) -> None:
-        if self.managed.deleter:
+        if self.managed is not None and self.managed.deleter:
             _DELETER(self.managed.deleter)(ctypes.addressof(self.managed))
 
 

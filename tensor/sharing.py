@@ -63,14 +63,18 @@ _loans: dict[int, int] = {}  # how many loans of a storage are open
 class Loan:
     """Holds a tensor whose memory others may write to until the loan is freed."""
 
+    storage = 0  # until the loan has begun: an interrupt may leave a half-made object
+
     def __init__(self, tensor: Any, storage: int) -> None:
         begin, self.end = _marks()
-        begin(storage, LENT)
         self.tensor = tensor
-        self.storage = storage
+        begin(storage, LENT)
         _loans[storage] = _loans.get(storage, 0) + 1
+        self.storage = storage
 
     def __del__(self) -> None:
+        if not self.storage:
+            return
         left = _loans[self.storage] - 1
         if left:
             _loans[self.storage] = left

@@ -89,6 +89,9 @@ def main(arguments: list[str] | None = None) -> Any:
     failed = _reported(sys.stdout.flush)
     if failed is not None:
         sys.stdout = None  # what it still holds cannot be written, and must not be tried again at exit
+    # CPython remembers a KeyboardInterrupt that left exec of a string (a dataclass being made, say), until the next exec, and
+    # would end the process by that signal whatever the exit code.
+    exec("")
     sys.exit(code or failed or 0)
 
 

@@ -41,14 +41,15 @@ class _Owner:
     # Not globals: module globals are gone when the main thread's owner goes.
     pool = _free
     getpid = staticmethod(os.getpid)
+    process = -1  # an interrupt may leave a half-made object
 
     def __init__(self, context: Any) -> None:
         self.context = context
-        self.process = os.getpid()
+        self.process = self.getpid()
 
     def __del__(self) -> None:
         if self.process != self.getpid():
-            return  # of a thread that a fork left behind
+            return  # of a thread that a fork left behind, or half-made
         self.context.stack_low = self.context.stack_high = 0
         self.pool.append(self.context)
 

@@ -17,17 +17,19 @@ an axpy loop, vectorised: level 0 0.35, level 1 0.9 + 1.7, level 2 3.5 + 4.0 (wi
 interleaving 2.4 + 2.7). Linking an object takes 0.15 ms. Importing llvmlite takes 50 ms, so nothing is done before the first use.
 
 llvmlite takes one process-wide lock around each call and releases the GIL: a thread that compiles lets Python run,
-but a second compilation or link waits for the end of the first one's current step.
+but a second compilation or link waits for the end of the first one's current step. What owns memory of LLVM is closed
+by name, never left to its finaliser: a finaliser that waits for the lock would swallow a Ctrl-C.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 import platform
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jitlang.config import flag
@@ -112,13 +114,24 @@ def _create_machine(triple: str, cpu: str, level: int) -> Any:
         raise CodegenError(f"LLVM has no target {triple!r}: {error}") from None
 
 
-def _parse(text: str, machine: Any) -> Any:
-    llvm = _llvm()
+@contextlib.contextmanager
+def _compiled(text: str, triple: str, cpu: str, level: int) -> Iterator[tuple[Any, Any]]:
+    """The optimised module and its machine, for as long as the context lasts."""
+    if not 0 <= level <= 3:
+        raise ValueError(f"level must be 0 to 3, not {level}")
+    machine = _machine(triple, cpu, level)
     # A context of its own: types and constants of the module go when the module goes.
+    with _llvm().create_context() as context, _parse(text, context, machine) as module:
+        _optimise(module, text, machine, level)
+        yield module, machine
+
+
+def _parse(text: str, context: Any, machine: Any) -> Any:
     try:
-        module = llvm.parse_assembly(text, llvm.create_context())
+        module = _llvm().parse_assembly(text, context)
         module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
+        with machine.target_data as layout:
+            module.data_layout = str(layout)
         if flag("JITLANG_DEBUG") >= 2:
             module.verify()
     except RuntimeError as error:
@@ -128,35 +141,27 @@ def _parse(text: str, machine: Any) -> Any:
 
 def _optimise(module: Any, text: str, machine: Any, level: int) -> None:
     llvm = _llvm()
-    options = llvm.create_pipeline_tuning_options(speed_level=min(level, 2))
-    options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = level >= 2
-    options.slp_vectorization = level >= 3
-    builder = llvm.create_pass_builder(machine, options)
-    if level >= 2:
-        builder.getModulePassManager().run(module, builder)
-        return
-    if "alwaysinline" in text:
-        inliner = llvm.create_new_module_pass_manager()
-        inliner.add_always_inliner_pass()
-        inliner.add_global_dead_code_eliminate_pass()
-        inliner.run(module, builder)
-    if level == 0:
-        return
-    # Its loop passes unroll constant trip counts only if unrolling is on; the run-time unroller is not in it.
-    options.loop_unrolling = True
-    simplify = builder.getFunctionPassManager()
-    for function in module.functions:
-        if not function.is_declaration:
-            simplify.run(function, builder)
-
-
-def _compiled(text: str, triple: str, cpu: str, level: int) -> tuple[Any, Any]:
-    if not 0 <= level <= 3:
-        raise ValueError(f"level must be 0 to 3, not {level}")
-    machine = _machine(triple, cpu, level)
-    module = _parse(text, machine)
-    _optimise(module, text, machine, level)
-    return module, machine
+    with llvm.create_pipeline_tuning_options(speed_level=min(level, 2)) as options:
+        options.loop_vectorization = options.loop_interleaving = options.loop_unrolling = level >= 2
+        options.slp_vectorization = level >= 3
+        with llvm.create_pass_builder(machine, options) as builder:
+            if level >= 2:
+                with builder.getModulePassManager() as passes:
+                    passes.run(module, builder)
+                return
+            if "alwaysinline" in text:
+                with llvm.create_new_module_pass_manager() as inliner:
+                    inliner.add_always_inliner_pass()
+                    inliner.add_global_dead_code_eliminate_pass()
+                    inliner.run(module, builder)
+            if level == 0:
+                return
+            # Its loop passes unroll constant trip counts only if unrolling is on; the run-time unroller is not in it.
+            options.loop_unrolling = True
+            with builder.getFunctionPassManager() as simplify, module.functions as functions:
+                for function in functions:
+                    if not function.is_declaration:
+                        simplify.run(function, builder)
 
 
 def compile_ir(text: str, *, level: int = 2) -> bytes:
@@ -166,19 +171,20 @@ def compile_ir(text: str, *, level: int = 2) -> bytes:
         CodegenError: the text is no valid LLVM module.
         ValueError: `level` is not 0 to 3.
     """
-    module, machine = _compiled(text, HOST, "", level)
-    return bytes(machine.emit_object(module))
+    with _compiled(text, HOST, "", level) as (module, machine):
+        return bytes(machine.emit_object(module))
 
 
 def assembly(text: str, *, level: int = 2) -> str:
     """Assembly text of one LLVM module for the host; errors as `compile_ir`."""
-    module, machine = _compiled(text, HOST, "", level)
-    return str(machine.emit_assembly(module))
+    with _compiled(text, HOST, "", level) as (module, machine):
+        return str(machine.emit_assembly(module))
 
 
 def optimized(text: str, *, level: int = 2) -> str:
     """The module after the passes of that level, as LLVM IR; errors as `compile_ir`."""
-    return str(_compiled(text, HOST, "", level)[0])
+    with _compiled(text, HOST, "", level) as (module, _):
+        return str(module)
 
 
 def compile_for(text: str, triple: str, cpu: str = "", *, level: int = 2, asm: bool = False) -> bytes:
@@ -190,10 +196,10 @@ def compile_for(text: str, triple: str, cpu: str = "", *, level: int = 2, asm: b
     """
     if triple.startswith("nvptx"):
         text = _QUOTED.sub(lambda match: f'@"{_UNFIT.sub(lambda c: f"_{ord(c[0]):x}_", match[1])}"', text)
-    module, machine = _compiled(text, triple, cpu, level)
-    if asm or triple.startswith("nvptx"):
-        return str(machine.emit_assembly(module)).encode()
-    return bytes(machine.emit_object(module))
+    with _compiled(text, triple, cpu, level) as (module, machine):
+        if asm or triple.startswith("nvptx"):
+            return str(machine.emit_assembly(module)).encode()
+        return bytes(machine.emit_object(module))
 
 
 # ---- linking ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import linecache
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,7 +119,7 @@ def attach(error: BaseException, sites: Iterable[tuple[Place, ...]]) -> BaseExce
     """
     trace = error.__traceback__
     if trace is not None and not flag("JITLANG_DEBUG"):
-        trace = _without_library(trace)
+        trace = frames_that(_is_users, trace)
     make = types.TracebackType
     for site in sites:
         for frame, line in site:
@@ -127,15 +127,20 @@ def attach(error: BaseException, sites: Iterable[tuple[Place, ...]]) -> BaseExce
     return error.with_traceback(trace)
 
 
-def _without_library(trace: types.TracebackType) -> types.TracebackType | None:
-    kept = []
-    entry: types.TracebackType | None = trace
-    while entry is not None:
-        name = entry.tb_frame.f_globals.get("__name__", "")
-        if name != "jitlang" and not name.startswith("jitlang."):
-            kept.append(entry)
-        entry = entry.tb_next
-    result = None
-    for entry in reversed(kept):
-        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+def frames_that(keep: Callable[[types.FrameType], bool], trace: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback of those frames for which `keep` says so."""
+    entries = []
+    while trace is not None:
+        if keep(trace.tb_frame):
+            entries.append(trace)
+        trace = trace.tb_next
+    result: types.TracebackType | None = None
+    for entry in reversed(entries):
+        # An interrupt can meet an instruction that belongs to no line.
+        line: int | None = entry.tb_lineno
+        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_frame.f_code.co_firstlineno if line is None else line)
     return result
+
+
+def _is_users(frame: types.FrameType) -> bool:
+    return not f"{frame.f_globals.get('__name__', '')}.".startswith("jitlang.")

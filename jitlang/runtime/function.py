@@ -21,6 +21,7 @@ from jitlang.errors import CodegenError, JitlangError
 from jitlang.ir.graph import Program, clone_program
 from jitlang.native import host
 from jitlang.native.pytypes import CallableType, callable_type
+from jitlang.native.tracebacks import frames_that
 from jitlang.runtime import background
 from jitlang.runtime.arguments import is_exact, know_numpy
 from jitlang.runtime.units import CLEAN_CELL, DISPATCH_CELL, Unit, compile_unit, entry_type, single_entry, slow_entry
@@ -171,19 +172,16 @@ _PACKAGE = f"{Path(__file__).absolute().parent.parent}{os.sep}"
 
 def user_traceback(error: BaseException) -> types.TracebackType | None:
     """The traceback of `error` without jitlang's own frames, unless the error is a fault of jitlang itself."""
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        frames.append(trace)
-        trace = trace.tb_next
-    own = [f.tb_frame.f_code.co_filename.startswith(_PACKAGE) for f in frames]
-    if own and own[-1] and not isinstance(error, JitlangError | ArgumentError | KeyboardInterrupt):
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is not None and not _is_users(last.tb_frame) and not isinstance(error, JitlangError | ArgumentError | KeyboardInterrupt):
         return error.__traceback__
-    shown: types.TracebackType | None = None
-    for frame, hidden in reversed(list(zip(frames, own, strict=True))):
-        if not hidden:
-            shown = types.TracebackType(shown, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
-    return shown
+    return frames_that(_is_users, error.__traceback__)
+
+
+def _is_users(frame: types.FrameType) -> bool:
+    return not frame.f_code.co_filename.startswith(_PACKAGE)
 
 
 def dispatch(function: Any, *args: Any, **kwargs: Any) -> Any:

@@ -108,6 +108,14 @@ def test_ctrl_c_in_a_file_that_is_run(tmp_path: Path) -> None:
     assert err.splitlines()[:2] == ["interrupted", f"  {file}:3:1 in <module>"]
 
 
+def test_ctrl_c_in_code_that_is_made_from_text(tmp_path: Path) -> None:
+    # CPython remembers an interrupt that left exec of a string, and would end the process by the signal, whatever its exit code.
+    file = tmp_path / "slow.py"
+    file.write_text("exec('import time; print(\\'waiting\\', flush=True); time.sleep(60)')\n")
+    code, err = interrupted("dump", file, "--stage", "ir", wait_for="waiting")
+    assert code == 130 and err.splitlines()[0] == "interrupted"
+
+
 def test_ctrl_c_in_a_command(tmp_path: Path) -> None:
     code, err = interrupted("demo", "--epochs", "2", wait_for="trained on")
     assert code == 130 and err.strip() == "interrupted"

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 import traceback
+import types
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,12 @@ from jitlang.native.layouts import (
 from jitlang.source import Source, SourceRange
 
 TEXT = "def f(x):\n    y = x[7] + 1\n    return y\n\ndef g(x):\n    return f(x) * 2\n"
+
+
+def chain(trace: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
 
 
 def unit_with_two_sites(unit: int, filename: str) -> None:
@@ -149,6 +157,18 @@ def test_a_pending_exception_keeps_its_identity_and_loses_library_frames() -> No
     context.push_site(context.current(), 79, 0)
     assert context.exception_of(context.address(), caught) is caught
     assert [Path(f.filename).name for f in traceback.extract_tb(caught.__traceback__)] == ["pending.py", "test_context.py"]
+
+
+def test_a_frame_without_a_line() -> None:
+    def users() -> None:
+        raise KeyboardInterrupt
+
+    no_location = bytes([0x80 | 15 << 3 | 7])  # of eight instructions
+    users.__code__ = users.__code__.replace(co_linetable=no_location * len(users.__code__.co_code))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        users()
+    shown = tracebacks.attach(caught.value, []).__traceback__
+    assert [(f.tb_frame.f_code.co_name, f.tb_lineno) for f in chain(shown)][-1] == ("users", users.__code__.co_firstlineno)
 
 
 def test_ten_thousand_raises_keep_nothing() -> None:

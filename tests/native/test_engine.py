@@ -1,9 +1,12 @@
 """The engine compiles, links and unloads; other targets; malformed input; threads."""
 
 import ctypes
+import gc
 import threading
+from collections.abc import Callable
 
 import pytest
+from llvmlite.binding import ffi
 
 from jitlang.errors import CodegenError
 from jitlang.native import engine, host
@@ -49,6 +52,23 @@ def test_level_two_vectorises_and_does_not_contract() -> None:
     assert "x float>" in text
     assert "fmuladd" not in text
     assert "fmadd" not in engine.assembly(AXPY, level=2)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("end", [engine.compile_ir, engine.assembly, engine.optimized])
+def test_nothing_of_llvm_is_left_to_finalisers(end: Callable[..., object], level: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = []
+    plain = ffi.ObjectRef.__del__
+
+    def finalise(this: ffi.ObjectRef) -> None:
+        if not this.closed and not this._owned and type(this)._dispose is not ffi.ObjectRef._dispose:
+            left.append(type(this).__name__)
+        plain(this)
+
+    monkeypatch.setattr(ffi.ObjectRef, "__del__", finalise)
+    end(ADD.replace("i64 %b)", "i64 %b) alwaysinline"), level=level)
+    gc.collect()
+    assert not left
 
 
 def test_always_inline_holds_at_every_level() -> None:

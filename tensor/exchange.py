@@ -83,7 +83,7 @@ def to_numpy(tensor: Any) -> Any:
         span = 1 + sum((n - 1) * s for n, s in zip(sizes, counts, strict=True)) if numel else 0
         strides = [s * item for s in counts]
     room: Any = (ctypes.c_char * (span * item)).from_address(t.data)
-    room.owner = tensor if flags & READ_ONLY else sharing.Loan(tensor, t.storage)
+    room.owner = tensor if flags & READ_ONLY else sharing.loan(tensor)
     array = numpy.ndarray(sizes, dtype, room, 0, strides)
     if flags & READ_ONLY:
         array.flags.writeable = False
@@ -185,7 +185,7 @@ def to_dlpack(tensor: Any) -> Any:
     managed.tensor = _DLTensor(t.data, 1, 0, rank, _DL_CODES[dtype.kind], dtype.itemsize * 8, 1, shape, strides, 0)
     managed.deleter = ctypes.cast(_delete, ctypes.c_void_p).value
     address = ctypes.addressof(managed)
-    _alive[address] = (managed, shape, strides, sharing.Loan(tensor, t.storage))
+    _alive[address] = (managed, shape, strides, sharing.loan(tensor))
     return _new_capsule(address, _NAME, ctypes.cast(_capsule_end, ctypes.c_void_p))
 
 

@@ -24,9 +24,11 @@ READ_ONLY = 8  # the memory must not be written (a mapped file)
 
 # Storage.state
 FOREIGN = 1  # the memory is somebody else's
-LENT = 2  # somebody else may write to the memory, which `version` does not count, until the loan ends
-GIVEN = 4  # the same without end: the address was given away
+GIVEN = 2  # somebody else may write to the memory, which `version` does not count: the address was given away
 STATE_BITS = 63
+
+# Storage.references
+LOAN = 1 << 40  # as `GIVEN`, until the loan ends
 
 CPU = 0
 (UINT8, INT32, INT64, FLOAT32, FLOAT64, BOOL) = (d.code for d in DTYPES)
@@ -37,8 +39,8 @@ UNDEFINED = 15  # no dtype yet; the largest number that fits in a table row
 class Storage:
     """Memory that views share.
 
-    `block` is the element block to give back to the allocator (null: elements are inline or foreign); `destroy`, where not
-    null, is called with `owner` when the last view is gone. `version` counts in-place writes. `state` is the bits `FOREIGN`, `LENT` and `GIVEN`, and
+    `references` counts the views, and in steps of `LOAN` the open loans; a loan holds a view. `block` is the element block to give back to the allocator (null: elements are inline or foreign); `destroy`, where not
+    null, is called with `owner` when the last view is gone. `version` counts in-place writes. `state` is the bits `FOREIGN` and `GIVEN`, and
     above them the address of the first packed copy (see `jitlang.tensor.kernels.packs`).
     """
 

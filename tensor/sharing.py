@@ -11,7 +11,6 @@ import sys
 from typing import Any
 
 from jitlang.native import host
-from jitlang.tensor.layout import GIVEN, LENT
 
 _probe = (object(),)
 _SOLE = sys.getrefcount(_probe[0])  # the count of an object that only its container refers to
@@ -46,43 +45,22 @@ def is_private(owner: int) -> int:
 
 
 @functools.cache
-def _marks() -> tuple[Any, Any]:
+def _kernels() -> tuple[Any, Any]:
     from jitlang.codegen.kernels import address_of  # loads the code generator
-    from jitlang.tensor.kernels.arena import end_loan, lend
+    from jitlang.tensor.kernels import loans
     from jitlang.tensor.layout import Storage
-    from jitlang.types import I64, Pointer
+    from jitlang.types import U8, Pointer
 
     storage: Any = Storage
-    begin = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(address_of(lend.instance(Pointer(storage), I64)))
-    return begin, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(end_loan.instance(Pointer(storage))))
+    begin = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(address_of(loans.begin_loan.instance(Pointer(U8))))
+    return begin, ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address_of(loans.give_away.instance(Pointer(storage))))
 
 
-_loans: dict[int, int] = {}  # how many loans of a storage are open
-
-
-class Loan:
-    """Holds a tensor whose memory others may write to until the loan is freed."""
-
-    storage = 0  # until the loan has begun: an interrupt may leave a half-made object
-
-    def __init__(self, tensor: Any, storage: int) -> None:
-        begin, self.end = _marks()
-        self.tensor = tensor
-        begin(storage, LENT)
-        _loans[storage] = _loans.get(storage, 0) + 1
-        self.storage = storage
-
-    def __del__(self) -> None:
-        if not self.storage:
-            return
-        left = _loans[self.storage] - 1
-        if left:
-            _loans[self.storage] = left
-        else:
-            del _loans[self.storage]
-            self.end(self.storage)
+def loan(tensor: Any) -> Any:
+    """An object that holds a tensor whose memory others may write to until the object is freed."""
+    return _kernels()[0](tensor)
 
 
 def give_away(storage: int) -> None:
     """Marks memory whose address somebody outside has."""
-    _marks()[0](storage, GIVEN)
+    _kernels()[1](storage)

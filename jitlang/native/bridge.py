@@ -108,7 +108,10 @@ _TEXT = f"""
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare i32 @PyErr_CheckSignals()
+@PyExc_KeyboardInterrupt = external global ptr
 declare void @PyErr_Clear()
+declare void @PyErr_SetInterrupt()
+declare i32 @PyErr_ExceptionMatches(ptr)
 declare void @PyErr_Fetch(ptr, ptr, ptr)
 declare void @PyErr_NormalizeException(ptr, ptr, ptr)
 declare i32 @PyException_SetTraceback(ptr, ptr)
@@ -150,6 +153,7 @@ found:
   store ptr %ctx, ptr @jl.current
   ret ptr %ctx
 make:
+  %late = phi i1 [ false, %walk ], [ true, %again ]
   %maker = load ptr, ptr @jl.py.context
   %number = call ptr @PyObject_CallNoArgs(ptr %maker)
   %failed = icmp eq ptr %number, null
@@ -162,6 +166,11 @@ made:
   %address = call i64 @PyLong_AsLongLong(ptr %number)
   call void @Py_DecRef(ptr %number)
   %new = inttoptr i64 %address to ptr
+  br i1 %late, label %resend, label %give
+resend:
+  call void @PyErr_SetInterrupt()
+  br label %give
+give:
   ret ptr %new
 }}
 
@@ -182,7 +191,14 @@ start:
   %failed = icmp eq ptr %r, null
   br i1 %failed, label %clear, label %drop
 clear:
+  ; it could not start, or Ctrl-C came: the one is tried again at the next call, the other is sent again, and met at the next check
+  %key = load ptr, ptr @PyExc_KeyboardInterrupt
+  %stopped = call i32 @PyErr_ExceptionMatches(ptr %key)
   call void @PyErr_Clear()
+  %resend = icmp ne i32 %stopped, 0
+  br i1 %resend, label %send, label %done
+send:
+  call void @PyErr_SetInterrupt()
   br label %done
 drop:
   call void @Py_DecRef(ptr %r)

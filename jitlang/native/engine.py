@@ -18,7 +18,7 @@ interleaving 2.4 + 2.7). Linking an object takes 0.15 ms. Importing llvmlite tak
 
 llvmlite takes one process-wide lock around each call and releases the GIL: a thread that compiles lets Python run,
 but a second compilation or link waits for the end of the first one's current step. What owns memory of LLVM is closed
-by name, never left to its finaliser: a finaliser that waits for the lock would swallow a Ctrl-C.
+by name, never left to its finaliser, which may run anywhere and would wait for the lock.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 from jitlang.config import flag
 from jitlang.errors import CodegenError
 from jitlang.native.host import runtime_support
+from jitlang.native.signals import Deferred
 
 if TYPE_CHECKING:
     import types
@@ -121,7 +122,7 @@ def _compiled(text: str, triple: str, cpu: str, level: int) -> Iterator[tuple[An
         raise ValueError(f"level must be 0 to 3, not {level}")
     machine = _machine(triple, cpu, level)
     # A context of its own: types and constants of the module go when the module goes.
-    with _llvm().create_context() as context, _parse(text, context, machine) as module:
+    with Deferred(), _llvm().create_context() as context, _parse(text, context, machine) as module:
         _optimise(module, text, machine, level)
         yield module, machine
 
@@ -273,7 +274,8 @@ def load(objects: bytes | Iterable[bytes], exports: Iterable[str], imports: Mapp
     for name in wanted:
         builder.export_symbol(name)
     try:
-        tracker = builder.link(_jit(), f"unit{next(_numbers)}")
+        with Deferred():
+            tracker = builder.link(_jit(), f"unit{next(_numbers)}")
     except RuntimeError as error:
         raise CodegenError(f"native code could not be linked: {error}") from None
     return Library(tracker, {name: tracker[name] for name in wanted})

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from jitlang.native import context, host
+from jitlang.native.signals import Deferred
 
 # Values of the cell jl.ticker.
 TICKING, ASLEEP, NOT_STARTED = 0, 1, 2
@@ -32,14 +33,18 @@ _lock = threading.Lock()
 
 def start() -> None:
     """Starts the ticker thread, unless it runs."""
-    with _lock:
+    with Deferred(), _lock:
         if _STATE.value != NOT_STARTED:
             return
         loop = ctypes.CFUNCTYPE(None, ctypes.c_int)(host.resolve(["jl.host.ticker"])["jl.host.ticker"])
-        _pipe[:] = os.pipe()
+        _pipe[:] = _pipe or os.pipe()  # the one of a start that failed
         _PIPE.value = _pipe[1]
         _STATE.value = TICKING
-        threading.Thread(target=loop, args=(_pipe[0],), name="jitlang-ticker", daemon=True).start()
+        try:
+            threading.Thread(target=loop, args=(_pipe[0],), name="jitlang-ticker", daemon=True).start()
+        except RuntimeError:  # too many threads: the next native call tries again
+            _STATE.value = NOT_STARTED
+            raise
 
 
 def _after_fork() -> None:

@@ -28,7 +28,7 @@ from jitlang.frontend.kernel import (
     u8,
 )
 from jitlang.native import host
-from jitlang.tensor.layout import LENT, STATE_BITS, Storage
+from jitlang.tensor.layout import STATE_BITS, Storage
 from jitlang.tensor.memory import HUGE, MADV_HUGEPAGE, aligned_alloc, free, madvise
 
 CHUNK_BYTES = 4 * HUGE
@@ -170,18 +170,3 @@ def try_lock() -> b1:
 def unlock() -> None:
     """Lets the lock go."""
     atomic_store(addr(ARENA.lock), 0)
-
-
-@kernel(extern=True)
-def lend(s: ptr[Storage], bit: i64) -> None:
-    """Marks (`LENT`, `GIVEN`) that others may write to the memory; the caller holds the GIL."""
-    if atomic_load(addr(s.state)) & bit == 0:
-        atomic_add(addr(s.state), bit)
-
-
-@kernel(extern=True)
-def end_loan(s: ptr[Storage]) -> None:
-    """Marks that they no longer can; the caller holds the GIL."""
-    atomic_add(addr(s.version), 1)
-    if atomic_load(addr(s.state)) & LENT != 0:
-        atomic_add(addr(s.state), -LENT)

@@ -1,6 +1,6 @@
 """Right-hand sides that stay the same are packed once: at their second use, in memory that lasts as long as their storage.
 
-A copy is good while the storage's version is the one that it was made from, and while nobody else can write to the memory (`LENT`, `GIVEN`; foreign memory is asked
+A copy is good while the storage's version is the one that it was made from, and while nobody else can write to the memory (`LOAN`, `GIVEN`; foreign memory is asked
 about). Results do not depend on it: packed or not, `jitlang.tensor.kernels.products` gives the same bits.
 """
 
@@ -10,7 +10,7 @@ from jitlang.frontend.kernel import addr, address, atomic_store, b1, call_pointe
 from jitlang.tensor import sharing  # noqa: F401  defines jl.host.is_private
 from jitlang.tensor.kernels.arena import MAX_PACKS, Pack, add_pack, first_pack, take_block, try_lock, unlock
 from jitlang.tensor.kernels.products import PACK, PACKED_BYTES, Product, multiply, swap_roles
-from jitlang.tensor.layout import FLOAT32, FLOAT64, FOREIGN, GIVEN, LENT, Storage
+from jitlang.tensor.layout import FLOAT32, FLOAT64, FOREIGN, GIVEN, LOAN, Storage
 from jitlang.tensor.loops import loop_of
 from jitlang.tensor.memory import aligned_alloc
 from jitlang.types import VOID
@@ -71,6 +71,12 @@ def new_pack(dtype: i64, p: ptr[Product], s: ptr[Storage]) -> ptr[Pack]:
 
 
 @kernel
+def is_shared(s: ptr[Storage]) -> b1:
+    """Whether somebody else may write to the memory."""
+    return s.state & GIVEN != 0 or s.references >= LOAN
+
+
+@kernel
 def fill_pack(dtype: i64, p: ptr[Product], s: ptr[Storage], pack: ptr[Pack]) -> None:
     """Makes the copy, if the memory is nobody else's and there is room."""
     if s.state & FOREIGN != 0 and is_private(address(s.owner)) == 0:
@@ -97,7 +103,7 @@ def count_use(dtype: i64, p: ptr[Product], s: ptr[Storage]) -> None:
         pack.uses = 0
     pack.uses = pack.uses + 1
     # The second, fourth, eighth … use: asking again and again who owns foreign memory would cost more than it gains.
-    if pack.uses > 1 and pack.uses & (pack.uses - 1) == 0 and s.state & (LENT | GIVEN) == 0:
+    if pack.uses > 1 and pack.uses & (pack.uses - 1) == 0 and not is_shared(s):
         fill_pack(dtype, p, s, pack)
 
 
@@ -124,7 +130,7 @@ def multiply_with(dtype: i64, p: ptr[Product], left: ptr[Storage], right: ptr[St
     p.packed = null(ptr[u8])
     if p.batch_rank == 0 and p.k * p.n >= LEAST and p.m <= MOST_ROWS and (dtype == FLOAT32 or dtype == FLOAT64):
         pack = find_pack(dtype, p, s)
-        if likely(pack != null(ptr[Pack]) and pack.ready == s.version and s.state & (LENT | GIVEN) == 0):
+        if likely(pack != null(ptr[Pack]) and pack.ready == s.version and not is_shared(s)):
             p.packed = pack.block
         else:
             prepare(dtype, p, s)

@@ -251,8 +251,8 @@ class Emitter:
 
     def rewind(self, mark: Mark) -> None:
         """Drops what was emitted on trial since `mark`, and what that has found out about names."""
-        del mark.block.nodes[mark.nodes :]
-        self.env = dict(mark.env)
+        self.block, self.env = mark.block, dict(mark.env)
+        del self.block.nodes[mark.nodes :]
 
     def value(self, entry: Result, what: str) -> Value:
         """`entry` as a run-time value."""

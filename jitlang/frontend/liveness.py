@@ -122,3 +122,8 @@ class Liveness:
                 if isinstance(inner, ast.While | ast.For):
                     self.head[inner] = self.head.get(inner, _NOTHING) | live
         return live
+
+
+def walrus_names(*nodes: ast.AST | None) -> list[str]:
+    """The names that walrus operators in these expressions bind."""
+    return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))

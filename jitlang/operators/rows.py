@@ -45,3 +45,12 @@ def checking(function: Callable[..., int]) -> Callable[..., int]:
         raise OverflowError("integer result does not fit in 64 bits")
 
     return meaning
+
+
+def message_of(function: Callable[..., Any], *arguments: Any) -> str:
+    """The message of the exception that ``function(*arguments)`` raises in the running CPython, as a format without fields."""
+    try:
+        function(*arguments)
+    except (ArithmeticError, ValueError) as error:
+        return str(error).replace("{", "{{").replace("}", "}}")
+    raise AssertionError(f"{function} does not raise")

@@ -14,9 +14,9 @@ from jitlang.config import flag
 from jitlang.errors import CompileError, ScriptNameError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import parameter_type, type_of_value
 from jitlang.frontend.emitter import Static
-from jitlang.frontend.script.base import show_static
 from jitlang.frontend.script.class_types import is_module
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo, Parameter, function_info
+from jitlang.frontend.script.statics import show_static
 from jitlang.frontend.script.unit import compile_function
 from jitlang.ir.graph import Program
 from jitlang.runtime.arguments import check_argument, check_object, exact

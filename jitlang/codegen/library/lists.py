@@ -12,7 +12,7 @@ import sys
 from jitlang.codegen.library import values
 from jitlang.codegen.library.layout import CHANGED, List
 from jitlang.codegen.library.memory import allocate, bytes_for, reallocate, recycle
-from jitlang.codegen.library.numbers import OVERFLOW, message_of
+from jitlang.codegen.library.numbers import OVERFLOW
 from jitlang.codegen.library.strings import slice_bounds
 from jitlang.codegen.library.values import is_managed, slot
 from jitlang.frontend.kernel import (
@@ -36,6 +36,7 @@ from jitlang.frontend.kernel import (
     sizeof,
     u8,
 )
+from jitlang.operators.rows import message_of
 from jitlang.types import ListType, Type
 
 INDEX = "list index out of range"

@@ -8,23 +8,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
-from typing import Any
 
 from jitlang.frontend.kernel import b1, bitcast, check, copysign, ctlz, f64, fabs, fail, floor, i64, i128, kernel, math_call, mulhi, rint, select, trunc, u64
+from jitlang.operators.rows import message_of
 
 OVERFLOW = "integer result does not fit in 64 bits"
 LOWEST = -(2**63)
 HUGE = 9223372036854775808.0  # 2**63
-
-
-def message_of(function: Callable[..., Any], *arguments: Any) -> str:
-    """The message of the exception that ``function(*arguments)`` raises in the running CPython."""
-    try:
-        function(*arguments)
-    except (ArithmeticError, ValueError) as error:
-        return str(error).replace("{", "{{").replace("}", "}}")
-    raise AssertionError(f"{function} does not raise")
 
 
 INT_DIVISION = message_of(operator.truediv, 1, 0)

@@ -7,6 +7,7 @@ function declares; `jitlang.frontend.annotations` turns annotations and values i
 |---|---|
 | `match` | schema matching and the implicit conversions |
 | `functions` | a Python function's syntax tree, parameters, names around it |
+| `statics`, `words` | things that exist at compile time only; words of messages |
 | `base` | constants, operators, conversions, truth |
 | `operators` | arithmetic, comparison, and/or/not, ternary, refinement of optionals |
 | `tables` | dispatch tables |

@@ -11,19 +11,20 @@ import ast
 import builtins
 import enum
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jitlang.errors import ScriptNameError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, is_tensor, join_containers, named_tuple_type
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.liveness import stores
 from jitlang.frontend.loops import LoopEmitter
 from jitlang.frontend.python_kinds import base_type, plain
 from jitlang.frontend.script.functions import ForwardNameError, FunctionInfo
 from jitlang.frontend.script.match import Match, constant_of, match
 from jitlang.frontend.script.module_tables import may_change, table_of
+from jitlang.frontend.script.statics import Parts, RangeValue, constant_type, show_static
+from jitlang.frontend.script.words import describe, signature_text, suggestion
 from jitlang.ir.graph import Block, Graph, Node, Value
 from jitlang.registry import PURE, Operator, overloads
 from jitlang.schema import MISSING
@@ -513,24 +514,6 @@ class OverflowConstantError(ScriptTypeError, OverflowError):
     """An integer literal outside 64 bits."""
 
 
-class Callee:
-    """A callable at compile time that is no Python function: a nested function, a method not called yet."""
-
-
-class RangeValue:
-    """A ``range`` at compile time: three INT values."""
-
-    def __init__(self, start: Value, stop: Value, step: Value) -> None:
-        self.start, self.stop, self.step = start, stop, step
-
-
-class Parts:
-    """A tuple at compile time, some of whose items may be Static."""
-
-    def __init__(self, items: Sequence[Result]) -> None:
-        self.items = list(items)
-
-
 def _precise(value: Value) -> Type:
     """A value's type; of a list display of tensors also what is known of them: nothing else can have changed the list yet."""
     node = value.node
@@ -542,64 +525,6 @@ def _precise(value: Value) -> Type:
     return value.type if element is None else ListType(element)
 
 
-def constant_type(value: Any) -> Type:
-    """The type of a constant."""
-    if value is None:
-        return NONE
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, int):
-        return INT
-    if isinstance(value, float):
-        return FLOAT
-    if isinstance(value, str):
-        return STR
-    if isinstance(value, DType):
-        return DTYPE
-    if isinstance(value, tuple):
-        return TupleType(tuple(constant_type(v) for v in value))
-    raise TypeError(f"{value!r} is no constant of the language")
-
-
 def absent(type: Type) -> bool:
     """Whether a value of `type` may be None."""
     return type == NONE or isinstance(type, OptionalType)
-
-
-def describe(node: ast.AST) -> str:
-    """A short name for an expression in messages."""
-    text = ast.unparse(node)
-    return f"'{text}'" if len(text) <= 40 else "the value"
-
-
-def signature_text(row: Operator) -> str:
-    """The operator as the user would write it."""
-    return f"{row.name}({', '.join(f'{a.name}: {a.type}' for a in row.schema.arguments)})"
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The hint for a name that is none of those known: the nearest of them, if one is near."""
-    import difflib
-
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f"did you mean '{near[0]}'?" if near else ""
-
-
-def show_static(value: Any) -> str:
-    """What a compile-time object is, in words."""
-    if isinstance(value, Callee):
-        return "a function"
-    name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
-    if isinstance(value, type):
-        return f"the class {name}"
-    if callable(value):
-        return f"the function {name}"
-    return f"a Python object of type {type(value).__name__}"
-
-
-def walrus_names(*nodes: ast.AST | None) -> list[str]:
-    """The names that walrus operators in these expressions bind."""
-    return list(dict.fromkeys(n for node in nodes if node is not None for n in stores(node)))
-
-
-__all__ = ["MISSING", "Callee", "Node", "Parts", "RangeValue", "ScriptBase", "absent", "describe", "show_static", "suggestion", "walrus_names"]

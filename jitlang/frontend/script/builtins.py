@@ -21,19 +21,23 @@ from typing import Any
 from jitlang.errors import CompileError, ScriptAttributeError
 from jitlang.frontend.annotations import annotation_type, is_named_tuple
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.class_types import is_module_class
 from jitlang.frontend.script.classes import BoundMethod, SuperValue
 from jitlang.frontend.script.conditions import Condition, Fact
 from jitlang.frontend.script.copies import Copies
+from jitlang.frontend.script.statics import Parts, RangeValue
 from jitlang.frontend.script.tensors import BoundTensorMethod
+from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Value
+from jitlang.operators.rows import message_of
 from jitlang.registry import overloads
 from jitlang.types import (
     BOOL,
     FLOAT,
     INT,
     NONE,
+    PYTHON_CLASSES,
     STR,
     ClassType,
     DictType,
@@ -411,23 +415,13 @@ class Builtins(Copies):
         return describe(node)
 
 
-def _message(call: Callable[[], Any]) -> str:
-    """The message of the exception that the running CPython raises."""
-    try:
-        call()
-    except ArithmeticError as error:
-        return str(error)
-    raise AssertionError
-
-
-_FLOAT_DIVMOD = _message(lambda: divmod(1.0, 0.0))
+_FLOAT_DIVMOD = message_of(divmod, 1.0, 0.0)
 
 
 def python_class(type_: Type) -> Any:
     """The Python class of values of a type, or None."""
-    plain = {INT: int, FLOAT: float, BOOL: bool, STR: str, NONE: type(None)}
-    if type_ in plain:
-        return plain[type_]
+    if type_ in PYTHON_CLASSES:
+        return PYTHON_CLASSES[type_]
     if isinstance(type_, ListType):
         return list
     if isinstance(type_, DictType):

@@ -19,14 +19,16 @@ from typing import Any, NoReturn
 from jitlang.errors import CompileError, ScriptSyntaxError, ScriptTypeError
 from jitlang.frontend.annotations import annotation_type, parameter_type
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, describe, show_static
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.classes import BoundMethod, BoundSuper, OperatorName, TableGet
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.items import Columns, LazyIterable
 from jitlang.frontend.script.nested import Lifted, LiftedInfo, LocalFunction, Nested, returns_function
 from jitlang.frontend.script.operators import Choice
+from jitlang.frontend.script.statics import Callee, Parts, RangeValue, show_static
 from jitlang.frontend.script.tensors import BoundTensorMethod
+from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.schema import MISSING

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from jitlang.errors import ScriptAttributeError, ScriptTypeError
 from jitlang.frontend.annotations import general, is_named_tuple, is_tensor, named_tuple_fields, named_tuple_type, parameter_type
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Callee, Parts, RangeValue, absent, show_static, suggestion
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.class_types import (
     class_type_for,
     is_open,
@@ -27,7 +27,9 @@ from jitlang.frontend.script.class_types import (
 )
 from jitlang.frontend.script.functions import FunctionInfo, function_info
 from jitlang.frontend.script.operators import Choice
+from jitlang.frontend.script.statics import Callee, Parts, RangeValue, show_static
 from jitlang.frontend.script.tensors import BoundTensorMethod, Tensors
+from jitlang.frontend.script.words import suggestion
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.schema import MISSING

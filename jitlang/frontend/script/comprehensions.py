@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.liveness import stores
-from jitlang.frontend.script.base import walrus_names
+from jitlang.frontend.liveness import stores, walrus_names
 from jitlang.frontend.script.items import Fixed
 from jitlang.frontend.script.iteration import Iteration
 from jitlang.ir.graph import Value

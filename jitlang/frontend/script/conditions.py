@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitlang.frontend.emitter import Environment, Left, Result, Static
-from jitlang.frontend.script.base import walrus_names
+from jitlang.frontend.liveness import walrus_names
 from jitlang.frontend.script.narrowing import PREFIX
 from jitlang.frontend.script.operators import Choice, Operators
 from jitlang.ir.graph import Node, Value

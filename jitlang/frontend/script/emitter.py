@@ -15,12 +15,14 @@ from typing import Any, NoReturn
 from jitlang.errors import ScriptAttributeError, ScriptNameError, ScriptSyntaxError
 from jitlang.frontend.annotations import fits, parameter_type
 from jitlang.frontend.emitter import Left, Maybe, Result, Static, WidenResult
-from jitlang.frontend.script.base import Parts, absent, describe, suggestion
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.calls import Calls
 from jitlang.frontend.script.classes import BoundMethod
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.items import IteratorValue, LazyIterable
 from jitlang.frontend.script.operators import BINARY
+from jitlang.frontend.script.statics import Parts
+from jitlang.frontend.script.words import describe, suggestion
 from jitlang.ir.graph import Value
 from jitlang.ir.kind_rules import MAX_RAISED
 from jitlang.registry import overloads

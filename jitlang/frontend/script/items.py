@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts
+from jitlang.frontend.script.statics import Parts
 from jitlang.ir.graph import Value
 from jitlang.types import INT, ListType
 

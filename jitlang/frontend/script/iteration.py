@@ -15,9 +15,11 @@ from typing import Any
 
 from jitlang.errors import ScriptSyntaxError
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.classes import BoundMethod, Classes
 from jitlang.frontend.script.items import Enumerated, Fixed, Indexed, Items, Keyed, LazyIterable, Ranged, Reversed, Rows, Zipped
+from jitlang.frontend.script.statics import Parts, RangeValue
+from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Block, Value
 from jitlang.registry import find
 from jitlang.types import (
@@ -144,12 +146,10 @@ class Iteration(Classes):
             inputs = (iterable.start, iterable.stop, iterable.step)
             self.loop("prim::For", inputs, (INT,), names, lambda p: self.run_body(body, p[0]), orelse)
             return
-        start = len(self.block.nodes)
-        saved, here = dict(self.env), self.block
+        mark = self.mark()
         self.counted(iterable, body, names, orelse)
-        if changes_length(here, start, iterable.resizable()):
-            del here.nodes[start:]
-            self.env, self.block = saved, here
+        if changes_length(mark.block, mark.nodes, iterable.resizable()):
+            self.rewind(mark)
             self.indexed(iterable, body, names, orelse)
 
     def run_body(self, body: Callable[[Result], None], item: Result) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 from jitlang.errors import ScriptAttributeError
 from jitlang.frontend.annotations import named_tuple_class
 from jitlang.frontend.emitter import Result
-from jitlang.frontend.script.base import absent, suggestion
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.builtins import Builtins
 from jitlang.frontend.script.match import substitute
 from jitlang.frontend.script.subscripts import void
+from jitlang.frontend.script.words import suggestion
 from jitlang.ir.graph import Value
 from jitlang.registry import all_operators, overloads
 from jitlang.types import INT, NEVER, NONE, STR, ClassType, DictType, ListType, OptionalType, TensorType, TupleType, Type

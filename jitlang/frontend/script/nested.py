@@ -17,10 +17,10 @@ from jitlang.errors import CompileError, ScriptSyntaxError
 from jitlang.frontend.annotations import annotation_type
 from jitlang.frontend.emitter import Environment, Left, Maybe, Result, ReturnFrame, Static, WidenResult
 from jitlang.frontend.liveness import Liveness, assigned, reads
-from jitlang.frontend.script.base import Callee
 from jitlang.frontend.script.functions import FunctionInfo, Parameter
 from jitlang.frontend.script.methods import Methods
 from jitlang.frontend.script.narrowing import PREFIX
+from jitlang.frontend.script.statics import Callee
 from jitlang.ir.graph import Node, Value
 from jitlang.schema import MISSING
 from jitlang.source import Source, SourceRange

@@ -12,9 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Callee, Parts, absent, describe, walrus_names
+from jitlang.frontend.liveness import walrus_names
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.class_types import compares
 from jitlang.frontend.script.narrowing import Narrowing
+from jitlang.frontend.script.statics import Callee, Parts
+from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from jitlang.errors import ScriptValueError
 from jitlang.frontend.annotations import join_containers
 from jitlang.frontend.emitter import Left, Maybe, Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, absent
+from jitlang.frontend.script.base import absent
 from jitlang.frontend.script.comprehensions import GeneratorValue
 from jitlang.frontend.script.items import Enumerated, Items, IteratorValue, LazyIterable, Reversed, Zipped
 from jitlang.frontend.script.module_tables import may_change
 from jitlang.frontend.script.operators import python_name
+from jitlang.frontend.script.statics import Parts, RangeValue
 from jitlang.frontend.script.strings import Strings
 from jitlang.frontend.script.subscripts import void
 from jitlang.ir.graph import Value

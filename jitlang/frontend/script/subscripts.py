@@ -12,8 +12,10 @@ import functools
 from typing import Any, NoReturn
 
 from jitlang.frontend.emitter import Left, Result, Static
-from jitlang.frontend.script.base import Parts, RangeValue, absent, describe
+from jitlang.frontend.script.base import absent
+from jitlang.frontend.script.statics import Parts, RangeValue
 from jitlang.frontend.script.tables import Tables
+from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Value
 from jitlang.registry import overloads
 from jitlang.types import (

@@ -11,9 +11,9 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Parts
 from jitlang.frontend.script.conditions import Conditions
 from jitlang.frontend.script.operators import Choice
+from jitlang.frontend.script.statics import Parts
 from jitlang.ir.graph import Value
 from jitlang.types import INT
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from jitlang.errors import ScriptAttributeError
 from jitlang.frontend.emitter import Result, Static
-from jitlang.frontend.script.base import Callee
 from jitlang.frontend.script.match import constant_of
 from jitlang.frontend.script.module_tables import tensor_table
+from jitlang.frontend.script.statics import Callee
 from jitlang.frontend.script.subscripts import Subscripts
 from jitlang.ir.graph import Value
 from jitlang.registry import Operator, overloads

@@ -1,0 +1,59 @@
+"""Things that exist at compile time only, and what they are called. In: what a `Static` holds. Out: its parts, its type as a constant, its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitlang.frontend.emitter import Result
+from jitlang.ir.graph import Value
+from jitlang.types import BOOL, DTYPE, FLOAT, INT, NONE, STR, DType, TupleType, Type
+
+
+class Callee:
+    """A callable at compile time that is no Python function: a nested function, a method not called yet."""
+
+
+class RangeValue:
+    """A ``range`` at compile time: three INT values."""
+
+    def __init__(self, start: Value, stop: Value, step: Value) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+
+class Parts:
+    """A tuple at compile time, some of whose items may be Static."""
+
+    def __init__(self, items: Sequence[Result]) -> None:
+        self.items = list(items)
+
+
+def constant_type(value: Any) -> Type:
+    """The type of a constant."""
+    if value is None:
+        return NONE
+    if isinstance(value, bool):
+        return BOOL
+    if isinstance(value, int):
+        return INT
+    if isinstance(value, float):
+        return FLOAT
+    if isinstance(value, str):
+        return STR
+    if isinstance(value, DType):
+        return DTYPE
+    if isinstance(value, tuple):
+        return TupleType(tuple(constant_type(v) for v in value))
+    raise TypeError(f"{value!r} is no constant of the language")
+
+
+def show_static(value: Any) -> str:
+    """What a compile-time object is, in words."""
+    if isinstance(value, Callee):
+        return "a function"
+    name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
+    if isinstance(value, type):
+        return f"the class {name}"
+    if callable(value):
+        return f"the function {name}"
+    return f"a Python object of type {type(value).__name__}"

@@ -18,7 +18,7 @@ from jitlang.errors import CodegenError
 from jitlang.frontend.kernel import Instance, Kernel
 from jitlang.native import engine
 from jitlang.tensor.kernels import grid
-from jitlang.tensor.kernels.pointwise import binary_loop, quaternary_loop, ternary_loop, unary_loop
+from jitlang.tensor.kernels.pointwise_loops import binary_loop, quaternary_loop, ternary_loop, unary_loop
 from jitlang.tensor.kernels.reduction import reduce_loop
 from jitlang.types import I64, U8, Pointer, Type
 

@@ -7,7 +7,7 @@ from typing import Any
 from jitlang.frontend.kernel import Kernel, cast, check, f64, i64, kernel, local, ptr, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.scalars import number
@@ -39,7 +39,7 @@ def apply_numbers(table: ptr[LoopTable], self: Tensor, count: i64, values: ptr[f
     operands[0] = self
     for k in range(count):
         operands[k + 1] = number(slots + k, cast(ptr[u8], values + k), values[k])
-    return loops.several(table, self.dtype, self.dtype, 0, count + 1, operands)
+    return drivers.several(table, self.dtype, self.dtype, 0, count + 1, operands)
 
 
 def _with_one(name: str, text: str, doc: str, ops: Any, samples: list[Sample], *, inplace: bool = False) -> None:
@@ -91,7 +91,7 @@ def _enter(name: str, text: str, doc: str, native: Kernel, changing: Kernel, sam
 @kernel
 def replaced(self: Tensor, made: Tensor) -> Tensor:
     """Stores a new tensor's elements in `self`; frees the new one."""
-    result = loops.assign(self, made)
+    result = drivers.assign(self, made)
     release(made)
     return result
 
@@ -127,9 +127,9 @@ GELU, GELU_TANH = (loop(n, {"f": ELEMENTARY[n]}, 1).table for n in ("gelu", "gel
 def gelu_native(self: Tensor, approximate: Any) -> Tensor:
     """self times the normal distribution."""
     if approximate == "tanh":
-        return loops.unary(GELU_TANH, SAME, self)
+        return drivers.unary(GELU_TANH, SAME, self)
     check(approximate == "none", "RuntimeError", "approximate argument must be either none or tanh.")
-    return loops.unary(GELU, SAME, self)
+    return drivers.unary(GELU, SAME, self)
 
 
 row(
@@ -156,7 +156,7 @@ PRELU = loop("prelu", {"f": a.prelu}, 2).table
 def prelu_native(self: Tensor, weight: Tensor) -> Tensor:
     """self above 0, a multiple of it below; one factor, or one for each channel."""
     if weight.numel == 1 or self.rank < 2:
-        return loops.binary(PRELU, SAME, self, weight)
+        return drivers.binary(PRELU, SAME, self, weight)
     check(
         weight.numel == self.sizes[1],
         "RuntimeError",
@@ -169,7 +169,7 @@ def prelu_native(self: Tensor, weight: Tensor) -> Tensor:
         sizes[d] = 1
     sizes[1] = weight.numel
     shaped = views.view(weight, self.rank, sizes)
-    result = loops.binary(PRELU, SAME, self, shaped)
+    result = drivers.binary(PRELU, SAME, self, shaped)
     release(shaped)
     return result
 

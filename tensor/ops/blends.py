@@ -7,7 +7,7 @@ from typing import Any
 from jitlang.frontend.kernel import cast, check, f64, get, has, i64, kernel, local, ptr, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.layout import FLOAT32, TensorImpl
 from jitlang.tensor.ops import pointwise as point
@@ -54,20 +54,20 @@ def three(table: Any, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
     operands[0] = x
     operands[1] = y
     operands[2] = z
-    return loops.several(table, x.dtype, x.dtype, 0, 3, operands)
+    return drivers.several(table, x.dtype, x.dtype, 0, 3, operands)
 
 
 @kernel
 def four(table: Any, self: Tensor, x: Tensor, y: Tensor, value: Any) -> Tensor:
     """A loop of three tensors and a number."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    dtype = loops.joined_dtype_of(self, x, y)
+    dtype = drivers.joined_dtype_of(self, x, y)
     operands = local(Tensor, 4)
     operands[0] = self
     operands[1] = x
     operands[2] = y
     operands[3] = number(slot, cast(ptr[u8], room), value)
-    return loops.several(table, dtype, dtype, 0, 4, operands)
+    return drivers.several(table, dtype, dtype, 0, 4, operands)
 
 
 def _fused(name: str, table: Any, doc: str) -> None:
@@ -137,12 +137,12 @@ ROUND_DECIMALS, ROUND_TENS = loop("round to decimals", {"f": a.round_decimals}, 
 def divided(self: Tensor, other: Tensor, mode: Any) -> Tensor:
     """A division with a rounding mode."""
     if not has(mode):
-        return loops.binary(point.DIV, TO_FLOAT, self, other)
+        return drivers.binary(point.DIV, TO_FLOAT, self, other)
     check(mode == "floor" or mode == "trunc", "RuntimeError", "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{}'", mode)
     point.refuse_zero(self, other)
     if mode == "floor":
-        return loops.binary(FLOOR_DIVIDE, SAME, self, other)
-    return loops.binary(TRUNC_DIVIDE, SAME, self, other)
+        return drivers.binary(FLOOR_DIVIDE, SAME, self, other)
+    return drivers.binary(TRUNC_DIVIDE, SAME, self, other)
 
 
 @kernel
@@ -213,7 +213,7 @@ row(
 def nan_to_num_native(self: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
     """self with NaN and the infinities replaced."""
     if is_float(self.dtype) == 0:
-        return loops.cast_tensor(self, self.dtype)
+        return drivers.cast_tensor(self, self.dtype)
     largest = 3.4028234663852886e38 if self.dtype == FLOAT32 else 1.7976931348623157e308
     values = local(f64, 3)
     values[0] = 0.0

@@ -7,7 +7,8 @@ from typing import Any
 from jitlang.frontend.kernel import cast, check, f64, get, has, kernel, local, ptr, text, typeof, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
+from jitlang.tensor.kernels import pointwise_loops
 from jitlang.tensor.kernels.creation import check_fits
 from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.kernels.tensors import release
@@ -36,7 +37,7 @@ def one_dtype(self: Tensor, other: Tensor) -> None:
 
 def _where_loop(dtype: DType) -> Any:
     machine = machine_type(dtype)
-    return pointwise(loops.ternary_loop, a.choose, U8, machine, machine, machine)
+    return pointwise(pointwise_loops.ternary_loop, a.choose, U8, machine, machine, machine)
 
 
 WHERE = Loop("where", _where_loop).table
@@ -49,7 +50,7 @@ def check_condition(condition: Tensor) -> None:
         condition.dtype == BOOL or condition.dtype == UINT8,
         "RuntimeError",
         "where expected condition to be a boolean tensor, but got a tensor with dtype {}",
-        text(loops.dtype_text(condition.dtype)),
+        text(drivers.dtype_text(condition.dtype)),
     )
 
 
@@ -57,12 +58,12 @@ def check_condition(condition: Tensor) -> None:
 def chosen(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """x where the condition holds, else y."""
     check_condition(condition)
-    dtype = loops.joined_dtype(x, y)
+    dtype = drivers.joined_dtype(x, y)
     operands = local(Tensor, 3)
     operands[0] = condition
     operands[1] = x
     operands[2] = y
-    return loops.several(WHERE, dtype, dtype, 1, 3, operands)
+    return drivers.several(WHERE, dtype, dtype, 1, 3, operands)
 
 
 @kernel
@@ -159,13 +160,13 @@ def masked_fill_tensor(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
 @kernel
 def masked(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
     """self, always in its dtype, with a value where the mask holds."""
-    check(mask.dtype == BOOL, "RuntimeError", "masked_fill only supports boolean masks, but got mask with dtype {}", text(loops.dtype_text(mask.dtype)))
+    check(mask.dtype == BOOL, "RuntimeError", "masked_fill only supports boolean masks, but got mask with dtype {}", text(drivers.dtype_text(mask.dtype)))
     check_fits(self.dtype, value)
     operands = local(Tensor, 3)
     operands[0] = mask
     operands[1] = value
     operands[2] = self
-    return loops.several(WHERE, self.dtype, self.dtype, 1, 3, operands)
+    return drivers.several(WHERE, self.dtype, self.dtype, 1, 3, operands)
 
 
 @kernel
@@ -228,12 +229,12 @@ CLAMP = loop("clamp", {"f": a.clamp, "i": a.clamp, "u": a.clamp}, 3).table
 @kernel
 def clamped(self: Tensor, low: Tensor, high: Tensor) -> Tensor:
     """self, at least `low` and at most `high`."""
-    dtype = loops.joined_dtype_of(self, low, high)
+    dtype = drivers.joined_dtype_of(self, low, high)
     operands = local(Tensor, 3)
     operands[0] = self
     operands[1] = low
     operands[2] = high
-    return loops.several(CLAMP, dtype, dtype, 0, 3, operands)
+    return drivers.several(CLAMP, dtype, dtype, 0, 3, operands)
 
 
 @kernel
@@ -251,9 +252,9 @@ def clamp_any(self: Tensor, low: Any, high: Any) -> Tensor:
     if has(low):
         if has(high):
             return clamped(self, bound(slots, cast(ptr[u8], room), get(low)), bound(slots + 1, cast(ptr[u8], room + 1), get(high)))
-        return loops.binary(point.MAXIMUM, SAME, self, bound(slots, cast(ptr[u8], room), get(low)))
+        return drivers.binary(point.MAXIMUM, SAME, self, bound(slots, cast(ptr[u8], room), get(low)))
     check(has(high), "RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
-    return loops.binary(point.MINIMUM, SAME, self, bound(slots, cast(ptr[u8], room), get(high)))
+    return drivers.binary(point.MINIMUM, SAME, self, bound(slots, cast(ptr[u8], room), get(high)))
 
 
 @kernel
@@ -276,7 +277,7 @@ def check_same_kind(made: Tensor, self: Tensor) -> None:
     if category(made.dtype) > category(self.dtype):
         dtype = made.dtype
         release(made)
-        loops.check_result(dtype, self)
+        drivers.check_result(dtype, self)
 
 
 @kernel

@@ -7,7 +7,7 @@ from typing import Any
 from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, local, ptr, u8
 from jitlang.registry import POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.creation import filled
 from jitlang.tensor.kernels.elementary import ELEMENTARY
@@ -81,7 +81,7 @@ LOG_SIGMOID = loop("log_sigmoid", {"f": ELEMENTARY["log_sigmoid"]}, 1).table
 def log_sigmoid_native(self: Tensor) -> Tensor:
     """log(sigmoid(self)), row-major."""
     dense = views.contiguous(self)
-    result = loops.unary(LOG_SIGMOID, SAME, dense)
+    result = drivers.unary(LOG_SIGMOID, SAME, dense)
     release(dense)
     return result
 
@@ -112,7 +112,7 @@ POW_FORMS: dict[Any, Any] = {2: loop("square of", {"f": a.square, "i": a.square,
 @kernel(extern=True)
 def power_of_bools(self: Tensor, exponent: b1) -> Tensor:
     """self ** True, self ** False."""
-    made = loops.cast_tensor(self, BOOL)
+    made = drivers.cast_tensor(self, BOOL)
     return made if exponent else filled(made, True)
 
 
@@ -121,30 +121,30 @@ def pow_number(self: Tensor, exponent: Any) -> Tensor:
     """self ** number."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
     value = number(slot, cast(ptr[u8], room), exponent)
-    dtype = loops.joined_dtype(self, value)
+    dtype = drivers.joined_dtype(self, value)
     if is_float(dtype) == 0:
         check(load_int(value.data, value.dtype) >= 0, "RuntimeError", "Integers to negative integer powers are not allowed.")
     if dtype == BOOL:
         return power_of_bools(self, load_int(value.data, value.dtype) != 0)
     if dtype == self.dtype:
         if load_float(value.data, value.dtype) == 2.0:
-            return loops.unary(POW_FORMS[2], SAME, self)
+            return drivers.unary(POW_FORMS[2], SAME, self)
         if load_float(value.data, value.dtype) == 0.5:
-            return loops.unary(SQRT, SAME, self)
-    return loops.binary(POW, SAME, self, value)
+            return drivers.unary(SQRT, SAME, self)
+    return drivers.binary(POW, SAME, self, value)
 
 
 @kernel
 def pow_tensor(self: Tensor, exponent: Tensor) -> Tensor:
     """self ** tensor."""
-    return loops.binary(POW, SAME, self, exponent)
+    return drivers.binary(POW, SAME, self, exponent)
 
 
 @kernel
 def pow_of_number(self: Any, exponent: Tensor) -> Tensor:
     """number ** tensor."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    return loops.binary(POW, SAME, number(slot, cast(ptr[u8], room), self), exponent)
+    return drivers.binary(POW, SAME, number(slot, cast(ptr[u8], room), self), exponent)
 
 
 @kernel
@@ -152,9 +152,9 @@ def pow_number_into(self: Tensor, exponent: Any) -> Tensor:
     """self = self ** number."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
     value = number(slot, cast(ptr[u8], room), exponent)
-    loops.check_result(loops.joined_dtype(self, value), self)
+    drivers.check_result(drivers.joined_dtype(self, value), self)
     made = pow_number(self, exponent)
-    result = loops.assign(self, made)
+    result = drivers.assign(self, made)
     release(made)
     return result
 
@@ -174,7 +174,7 @@ def square_into(self: Tensor) -> Tensor:
 @kernel
 def pow_tensor_into(self: Tensor, exponent: Tensor) -> Tensor:
     """self = self ** tensor."""
-    return loops.binary_into(POW, SAME, self, exponent)
+    return drivers.binary_into(POW, SAME, self, exponent)
 
 
 _POWERS = [Sample(A((3, 4), d, 0.1), e) for d in NUMERIC for e in (2, 3, 0.5, 2.5, 0)] + [Sample(A((3, 4)), e) for e in (-1, -2, -0.5, 3)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import b1, check, get, has, i64, kernel, ptr
 from jitlang.registry import PURE
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.reduction import all_dims
@@ -136,7 +136,7 @@ _extreme("min", MIN, "The smallest element")
 def _extreme_of_two(name: str, loop: Any, doc: str) -> None:
     @kernel
     def native(self: Tensor, other: Tensor) -> Tensor:
-        return loops.binary(loop, SAME, self, other)
+        return drivers.binary(loop, SAME, self, other)
 
     row(
         f"{name}.other(Tensor self, Tensor other) -> Tensor",

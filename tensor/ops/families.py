@@ -11,7 +11,8 @@ from typing import Any
 
 from jitlang.frontend.kernel import Instance, Kernel, cast, f64, kernel, local, ptr, u8
 from jitlang.registry import POINTWISE, PURE, Operator, register
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
+from jitlang.tensor.kernels import pointwise_loops
 from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.layout import TensorImpl
 from jitlang.tensor.loops import Loop, pointwise
@@ -46,7 +47,7 @@ def _op(ops: Ops, dtype: DType) -> Kernel | None:
 
 def loop(name: str, ops: Ops, operands: int, rule: int = SAME) -> Loop:
     """The loops of a pointwise operation; `ops` is one scalar operation (not for bool), or one for each kind of dtype."""
-    kernels = {1: loops.unary_loop, 2: loops.binary_loop, 3: loops.ternary_loop}
+    kernels = {1: pointwise_loops.unary_loop, 2: pointwise_loops.binary_loop, 3: pointwise_loops.ternary_loop}
 
     def make(dtype: DType) -> Instance | None:
         op = _op(ops, dtype)
@@ -54,7 +55,7 @@ def loop(name: str, ops: Ops, operands: int, rule: int = SAME) -> Loop:
             return None
         machine = machine_type(dtype)
         if operands == 4:
-            return pointwise(loops.quaternary_loop, op, machine)
+            return pointwise(pointwise_loops.quaternary_loop, op, machine)
         return pointwise(kernels[operands], op, *[machine] * operands, U8 if rule & RESULT_BOOL else machine)
 
     return Loop(name, make)
@@ -83,14 +84,14 @@ def unary(
     def fresh() -> Kernel:
         @kernel
         def native(self: Tensor) -> Tensor:
-            return loops.unary(table, rule, self)
+            return drivers.unary(table, rule, self)
 
         return native
 
     def changing() -> Kernel:
         @kernel
         def native(self: Tensor) -> Tensor:
-            return loops.unary_into(table, rule, self)
+            return drivers.unary_into(table, rule, self)
 
         return native
 
@@ -107,8 +108,8 @@ def _binary_kernels(table: Any, rule: int, check: Any, reverse: bool) -> dict[st
     def tensor(self: Tensor, other: Tensor) -> Tensor:
         check(self, other)
         if reverse:
-            return loops.binary(table, rule, other, self)
-        return loops.binary(table, rule, self, other)
+            return drivers.binary(table, rule, other, self)
+        return drivers.binary(table, rule, self, other)
 
     @kernel
     def scalar(self: Tensor, other: Any) -> Tensor:
@@ -116,27 +117,27 @@ def _binary_kernels(table: Any, rule: int, check: Any, reverse: bool) -> dict[st
         value = number(slot, cast(ptr[u8], room), other)
         check(self, value)
         if reverse:
-            return loops.binary(table, rule, value, self)
-        return loops.binary(table, rule, self, value)
+            return drivers.binary(table, rule, value, self)
+        return drivers.binary(table, rule, self, value)
 
     @kernel
     def tensor_into(self: Tensor, other: Tensor) -> Tensor:
         check(self, other)
-        return loops.binary_into(table, rule, self, other)
+        return drivers.binary_into(table, rule, self, other)
 
     @kernel
     def scalar_into(self: Tensor, other: Any) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
         value = number(slot, cast(ptr[u8], room), other)
         check(self, value)
-        return loops.binary_into(table, rule, self, value)
+        return drivers.binary_into(table, rule, self, value)
 
     @kernel
     def scalar_tensor(self: Any, other: Tensor) -> Tensor:
         slot, room = local(TensorImpl, 1), local(f64, 1)
         value = number(slot, cast(ptr[u8], room), self)
         check(value, other)
-        return loops.binary(table, rule, value, other)
+        return drivers.binary(table, rule, value, other)
 
     return {"Scalar_Tensor": scalar_tensor, "Tensor": tensor, "Scalar": scalar, "Tensor_": tensor_into, "Scalar_": scalar_into}
 

@@ -8,7 +8,7 @@ from jitlang.frontend.kernel import b1, cast, check, f64, i64, kernel, local, pt
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import indexing as by
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.creation import Ints, Tensor, check_fits
 from jitlang.tensor.kernels.iteration import broadcast_into
@@ -41,7 +41,7 @@ def index_put_into(self: Tensor, indices: Ints, values: Tensor, accumulate: b1) 
 @kernel
 def index_put_native(self: Tensor, indices: Ints, values: Tensor, accumulate: b1) -> Tensor:
     """A copy with elements stored where index tensors say."""
-    copy = loops.cast_tensor(self, self.dtype)
+    copy = drivers.cast_tensor(self, self.dtype)
     same = by.index_put(copy, indices, values, i64(accumulate))
     release(same)
     return copy
@@ -235,7 +235,7 @@ def embedding_native(weight: Tensor, indices: Tensor, padding_idx: i64, scale_gr
         indices.dtype == INT64 or indices.dtype == INT32,
         "RuntimeError",
         "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got {} instead",
-        text(loops.dtype_text(indices.dtype)),
+        text(drivers.dtype_text(indices.dtype)),
     )
     sizes = local(i64, MAX_RANK)
     check(indices.rank < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", indices.rank + 1)

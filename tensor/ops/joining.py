@@ -9,7 +9,7 @@ from jitlang.registry import PURE
 from jitlang.tensor.kernels import creation as make
 from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import joining as join
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.scalars import number
@@ -387,7 +387,7 @@ def tril_native(self: Tensor, diagonal: i64) -> Tensor:
 def triu_into(self: Tensor, diagonal: i64) -> Tensor:
     """Zeroes what is below a diagonal."""
     made = make.triangle(self, diagonal, 1)
-    result = loops.assign(self, made)
+    result = drivers.assign(self, made)
     release(made)
     return result
 
@@ -396,7 +396,7 @@ def triu_into(self: Tensor, diagonal: i64) -> Tensor:
 def tril_into(self: Tensor, diagonal: i64) -> Tensor:
     """Zeroes what is above a diagonal."""
     made = make.triangle(self, diagonal, 0)
-    result = loops.assign(self, made)
+    result = drivers.assign(self, made)
     release(made)
     return result
 
@@ -423,7 +423,7 @@ def outer_native(self: Tensor, vec2: Tensor) -> Tensor:
     check(self.rank == 1, "RuntimeError", "outer: Expected 1-D argument self, but got {}-D", self.rank)
     check(vec2.rank == 1, "RuntimeError", "outer: Expected 1-D argument vec2, but got {}-D", vec2.rank)
     tall = views.unsqueeze(self, 1)
-    result = loops.binary(point.MUL, SAME, tall, vec2)
+    result = drivers.binary(point.MUL, SAME, tall, vec2)
     release(tall)
     return result
 

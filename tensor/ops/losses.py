@@ -9,7 +9,7 @@ from jitlang.registry import PURE
 from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import matrix as mat
 from jitlang.tensor.kernels import neural as net
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.creation import Tensor
@@ -55,8 +55,8 @@ def reduced_loss(t: Tensor, reduction: i64) -> Tensor:
 @kernel
 def mse_native(self: Tensor, target: Tensor, reduction: i64) -> Tensor:
     """Squared differences."""
-    gap = loops.binary(point.SUB, SAME, self, target)
-    squares = loops.binary(point.MUL, SAME, gap, gap)
+    gap = drivers.binary(point.SUB, SAME, self, target)
+    squares = drivers.binary(point.MUL, SAME, gap, gap)
     release(gap)
     return reduced_loss(squares, reduction)
 
@@ -64,8 +64,8 @@ def mse_native(self: Tensor, target: Tensor, reduction: i64) -> Tensor:
 @kernel
 def l1_native(self: Tensor, target: Tensor, reduction: i64) -> Tensor:
     """Absolute differences."""
-    gap = loops.binary(point.SUB, SAME, self, target)
-    sizes = loops.unary(point.ABS, SAME, gap)
+    gap = drivers.binary(point.SUB, SAME, self, target)
+    sizes = drivers.unary(point.ABS, SAME, gap)
     release(gap)
     return reduced_loss(sizes, reduction)
 
@@ -77,11 +77,11 @@ def bce_logits_native(self: Tensor, target: Tensor, weight: Any, pos_weight: Any
     slot, room = local(TensorImpl, 1), local(f64, 1)
     # (1 - target) * self - log_sigmoid(self)
     one = number(slot, cast(ptr[u8], room), 1.0)
-    rest = loops.binary(point.SUB, SAME, one, target)
-    part = loops.binary(point.MUL, SAME, rest, self)
+    rest = drivers.binary(point.SUB, SAME, one, target)
+    part = drivers.binary(point.MUL, SAME, rest, self)
     release(rest)
-    logarithm = loops.unary(elementary.LOG_SIGMOID, SAME, self)
-    made = loops.binary(point.SUB, SAME, part, logarithm)
+    logarithm = drivers.unary(elementary.LOG_SIGMOID, SAME, self)
+    made = drivers.binary(point.SUB, SAME, part, logarithm)
     release(logarithm)
     release(part)
     return reduced_loss(made, reduction)
@@ -104,25 +104,25 @@ def nll(self: Tensor, target: Tensor, ignore: i64, reduction: i64) -> Tensor:
     net.check_targets(target, self.sizes[d], ignore)
     slots, room = local(TensorImpl, 2), local(f64, 2)
     zero, skipped = number(slots, cast(ptr[u8], room), 0.0), number(slots + 1, cast(ptr[u8], room + 1), ignore)
-    kept = loops.binary(point.NE, RESULT_BOOL, target, skipped)
+    kept = drivers.binary(point.NE, RESULT_BOOL, target, skipped)
     operands = local(Tensor, 3)
     operands[0], operands[1], operands[2] = kept, target, zero
-    places = loops.several(choices.WHERE, INT64, INT64, 1, 3, operands)
+    places = drivers.several(choices.WHERE, INT64, INT64, 1, 3, operands)
     line = views.unsqueeze(places, d)
     release(places)
     picked = along.gather_dim(self, d, line)
     release(line)
     flat = mat.squeezed(picked, d)
-    negative = loops.unary(point.NEG, SAME, flat)
+    negative = drivers.unary(point.NEG, SAME, flat)
     release(flat)
     operands[0], operands[1], operands[2] = kept, negative, zero
-    losses = loops.several(choices.WHERE, self.dtype, self.dtype, 1, 3, operands)
+    losses = drivers.several(choices.WHERE, self.dtype, self.dtype, 1, 3, operands)
     release(negative)
     if reduction == MEAN:
         count = r.reduce(reductions.COUNT, kept, all_dims(kept), 0, INT64)
         total = r.reduce(reductions.SUM, losses, all_dims(losses), 0, self.dtype)
         release(losses)
-        losses = loops.binary(point.DIV, SAME, total, count)
+        losses = drivers.binary(point.DIV, SAME, total, count)
         release(total)
         release(count)
     elif reduction == TOTAL:

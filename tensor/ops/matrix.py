@@ -8,7 +8,7 @@ from jitlang.frontend.kernel import cast, check, f64, get, has, i64, kernel, loc
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import linalg
 from jitlang.tensor.kernels import matrix as mat
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels.creation import Tensor
 from jitlang.tensor.kernels.scalars import number
 from jitlang.tensor.kernels.tensors import release
@@ -84,7 +84,7 @@ def linear_native(input: Tensor, weight: Tensor, bias: Any) -> Tensor:
 def scaled_by(t: Tensor, factor: Any) -> Tensor:
     """t * factor in the dtype of `t`; takes over the reference."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    same = loops.binary_into(point.MUL, SAME, t, number(slot, cast(ptr[u8], room), factor))
+    same = drivers.binary_into(point.MUL, SAME, t, number(slot, cast(ptr[u8], room), factor))
     release(same)
     return t
 
@@ -98,11 +98,11 @@ def combined(self: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
     if beta == typeof(beta)(0):
         return product
     if beta == typeof(beta)(1):
-        same = loops.binary_into(point.ADD, SAME, product, self)
+        same = drivers.binary_into(point.ADD, SAME, product, self)
         release(same)
         return product
-    part = loops.binary(point.MUL, SAME, self, number(slot, cast(ptr[u8], room), beta))
-    same = loops.binary_into(point.ADD, SAME, product, part)
+    part = drivers.binary(point.MUL, SAME, self, number(slot, cast(ptr[u8], room), beta))
+    same = drivers.binary_into(point.ADD, SAME, product, part)
     release(same)
     release(part)
     return product

@@ -9,7 +9,7 @@ from jitlang.registry import PURE, RANDOM
 from jitlang.tensor.kernels import creation as make
 from jitlang.tensor.kernels import matrix as mat
 from jitlang.tensor.kernels import neural as net
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import random, views
 from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.scalars import number
@@ -75,7 +75,7 @@ def lstm(input: Tensor, hidden: Tensor, cell: Tensor, w_ih: Tensor, w_hh: Tensor
     )
     gates = with_bias(input, w_ih, b_ih)
     more = with_bias(hidden, w_hh, b_hh)
-    same = loops.binary_into(point.ADD, SAME, gates, more)
+    same = drivers.binary_into(point.ADD, SAME, gates, more)
     release(same)
     release(more)
     made = net.lstm_step(gates, cell, memory)
@@ -134,7 +134,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, causal: i
     turned = views.transpose(key, -2, -1)
     scores = mat.matmul(query, turned)
     release(turned)
-    same = loops.binary_into(point.MUL, SAME, scores, number(slot, cast(ptr[u8], room), scale))
+    same = drivers.binary_into(point.MUL, SAME, scores, number(slot, cast(ptr[u8], room), scale))
     release(same)
     if causal != 0:
         sizes = local(i64, 2)
@@ -147,7 +147,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor, causal: i
         if mask.dtype == BOOL:
             scores = masked_scores(scores, mask)
         else:
-            sum_ = loops.binary(point.ADD, SAME, scores, mask)
+            sum_ = drivers.binary(point.ADD, SAME, scores, mask)
             release(scores)
             scores = sum_
     weights = net.rowwise(net.SOFTMAX.table, scores, -1)
@@ -165,7 +165,7 @@ def masked_scores(scores: Tensor, mask: Tensor) -> Tensor:
     operands[0] = mask
     operands[1] = scores
     operands[2] = number(slot, cast(ptr[u8], room), -float("inf"))
-    made = loops.several(choices.WHERE, scores.dtype, scores.dtype, 1, 3, operands)
+    made = drivers.several(choices.WHERE, scores.dtype, scores.dtype, 1, 3, operands)
     release(scores)
     return made
 
@@ -208,9 +208,9 @@ def dropped(input: Tensor, p: f64) -> Tensor:
     mask = empty(input.rank, input.sizes, input.dtype)
     random.fill_bernoulli(mask, 1.0 - p)
     scale = 1.0 / (1.0 - p) if p < 1.0 else 0.0
-    same = loops.binary_into(point.MUL, SAME, mask, number(slot, cast(ptr[u8], room), scale))
+    same = drivers.binary_into(point.MUL, SAME, mask, number(slot, cast(ptr[u8], room), scale))
     release(same)
-    result = loops.binary(point.MUL, SAME, input, mask)
+    result = drivers.binary(point.MUL, SAME, input, mask)
     release(mask)
     return result
 

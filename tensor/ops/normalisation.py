@@ -7,7 +7,7 @@ from typing import Any
 from jitlang.frontend.kernel import b1, cast, check, f64, get, has, i64, kernel, local, maximum, null, ptr, text, u8
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import neural as net
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.creation import Ints, Tensor
@@ -69,7 +69,7 @@ def logsumexp_native(self: Tensor, dim: Ints, keepdim: b1) -> Tensor:
     mask = reductions.mask_of(self, dim)
     x = self
     if is_float(self.dtype) == 0:
-        x = loops.cast_tensor(self, FLOAT32)
+        x = drivers.cast_tensor(self, FLOAT32)
     else:
         retain(x)
     result = log_of_sum(x, mask, i64(keepdim))
@@ -82,23 +82,23 @@ def log_of_sum(x: Tensor, mask: i64, keepdim: i64) -> Tensor:
     """log(sum(exp(x))) with the largest element taken out; an infinite one is left in."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
     top = r.reduce(reductions.MAX, x, mask, 1, x.dtype)
-    finite = loops.unary(point.ISFINITE, RESULT_BOOL, top)
+    finite = drivers.unary(point.ISFINITE, RESULT_BOOL, top)
     operands = local(Tensor, 3)
     operands[0] = finite
     operands[1] = top
     operands[2] = number(slot, cast(ptr[u8], room), 0.0)
-    shift = loops.several(choices.WHERE, x.dtype, x.dtype, 1, 3, operands)
+    shift = drivers.several(choices.WHERE, x.dtype, x.dtype, 1, 3, operands)
     release(finite)
     release(top)
-    moved = loops.binary(point.SUB, SAME, x, shift)
-    powers = loops.unary(elementary.TABLES["exp"], SAME, moved)
+    moved = drivers.binary(point.SUB, SAME, x, shift)
+    powers = drivers.unary(elementary.TABLES["exp"], SAME, moved)
     release(moved)
     total = r.reduce(reductions.SUM, powers, mask, keepdim, x.dtype)
     release(powers)
-    result = loops.unary(elementary.TABLES["log"], SAME, total)
+    result = drivers.unary(elementary.TABLES["log"], SAME, total)
     release(total)
     flat = views.reshape(shift, result.rank, result.sizes)
-    same = loops.binary_into(point.ADD, SAME, result, flat)
+    same = drivers.binary_into(point.ADD, SAME, result, flat)
     release(same)
     release(flat)
     release(shift)
@@ -264,10 +264,10 @@ def moved_on(running: Tensor, fresh: Tensor, momentum: f64, factor: f64) -> None
     """running = (1 - momentum) * running + momentum * factor * fresh."""
     if running != null(Tensor):
         slot, room = local(TensorImpl, 1), local(f64, 1)
-        kept = loops.binary_into(point.MUL, SAME, running, number(slot, cast(ptr[u8], room), 1.0 - momentum))
+        kept = drivers.binary_into(point.MUL, SAME, running, number(slot, cast(ptr[u8], room), 1.0 - momentum))
         release(kept)
-        part = loops.binary(point.MUL, SAME, fresh, number(slot, cast(ptr[u8], room), momentum * factor))
-        kept = loops.binary_into(point.ADD, SAME, running, part)
+        part = drivers.binary(point.MUL, SAME, fresh, number(slot, cast(ptr[u8], room), momentum * factor))
+        kept = drivers.binary_into(point.ADD, SAME, running, part)
         release(kept)
         release(part)
 
@@ -289,25 +289,25 @@ def batch_norm(input: Tensor, mean: Tensor, var: Tensor, weight: Tensor, bias: T
         retain(middle)
         retain(spread)
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    wide = loops.binary(point.ADD, SAME, spread, number(slot, cast(ptr[u8], room), eps))
-    factor = loops.unary(elementary.TABLES["rsqrt"], SAME, wide)
+    wide = drivers.binary(point.ADD, SAME, spread, number(slot, cast(ptr[u8], room), eps))
+    factor = drivers.unary(elementary.TABLES["rsqrt"], SAME, wide)
     release(wide)
     release(spread)
     if weight != null(Tensor):
-        same = loops.binary_into(point.MUL, SAME, factor, weight)
+        same = drivers.binary_into(point.MUL, SAME, factor, weight)
         release(same)
     shifted = per_channel(middle, input.rank)
-    result = loops.binary(point.SUB, SAME, input, shifted)
+    result = drivers.binary(point.SUB, SAME, input, shifted)
     release(shifted)
     release(middle)
     shifted = per_channel(factor, input.rank)
-    same = loops.binary_into(point.MUL, SAME, result, shifted)
+    same = drivers.binary_into(point.MUL, SAME, result, shifted)
     release(same)
     release(shifted)
     release(factor)
     if bias != null(Tensor):
         shifted = per_channel(bias, input.rank)
-        same = loops.binary_into(point.ADD, SAME, result, shifted)
+        same = drivers.binary_into(point.ADD, SAME, result, shifted)
         release(same)
         release(shifted)
     return result

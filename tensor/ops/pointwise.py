@@ -8,7 +8,7 @@ from typing import Any
 from jitlang.frontend.kernel import Kernel, b1, cast, check, f64, i64, kernel, local, ptr, typeof, u8
 from jitlang.registry import COMMUTATIVE, POINTWISE, PURE
 from jitlang.tensor.kernels import arithmetic as a
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels.elementary import ELEMENTARY
 from jitlang.tensor.kernels.scalars import load_int, number
 from jitlang.tensor.kernels.tensors import release
@@ -49,9 +49,9 @@ def check_alpha(dtype: i64, alpha: Any) -> None:
 @kernel
 def scaled(plain: Any, table: Any, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """self ± alpha * other."""
-    check_alpha(loops.joined_dtype(self, other), alpha)
+    check_alpha(drivers.joined_dtype(self, other), alpha)
     if alpha == typeof(alpha)(1):
-        return loops.binary(plain, SAME, self, other)
+        return drivers.binary(plain, SAME, self, other)
     return with_factor(table, self, other, alpha)
 
 
@@ -59,24 +59,24 @@ def scaled(plain: Any, table: Any, self: Tensor, other: Tensor, alpha: Any) -> T
 def with_factor(table: Any, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """The operation of three operands, the third a number."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    dtype = loops.joined_dtype(self, other)
+    dtype = drivers.joined_dtype(self, other)
     operands = local(Tensor, 3)
     operands[0] = self
     operands[1] = other
     operands[2] = number(slot, cast(ptr[u8], room), alpha)
-    return loops.several(table, dtype, dtype, 0, 3, operands)
+    return drivers.several(table, dtype, dtype, 0, 3, operands)
 
 
 @kernel
 def scaled_into(plain: Any, table: Any, self: Tensor, other: Tensor, alpha: Any) -> Tensor:
     """self = self ± alpha * other."""
-    dtype = loops.joined_dtype(self, other)
+    dtype = drivers.joined_dtype(self, other)
     check_alpha(dtype, alpha)
     if alpha == typeof(alpha)(1):
-        return loops.binary_into(plain, SAME, self, other)
-    loops.check_result(dtype, self)
+        return drivers.binary_into(plain, SAME, self, other)
+    drivers.check_result(dtype, self)
     made = with_factor(table, self, other, alpha)
-    result = loops.assign(self, made)
+    result = drivers.assign(self, made)
     release(made)
     return result
 
@@ -122,7 +122,7 @@ def _with_alpha(name: str, alias: str, plain: Any, factor: Any, doc: str, operat
         slot, room = local(TensorImpl, 1), local(f64, 1)
         value = number(slot, cast(ptr[u8], room), self)
         condition(value, other)
-        return loops.binary(plain, SAME, value, other)
+        return drivers.binary(plain, SAME, value, other)
 
     def both() -> list[Sample]:
         made = [Sample(x, y) for x, y in pairs(dtypes)]
@@ -195,14 +195,14 @@ row(
 @kernel
 def refuse_zero(self: Tensor, other: Tensor) -> None:
     """Raises where integers would be divided by zero."""
-    if is_float(loops.joined_dtype(self, other)) == 0 and self.numel > 0:
+    if is_float(drivers.joined_dtype(self, other)) == 0 and self.numel > 0:
         look_for_zero(other)
 
 
 @kernel(extern=True)
 def look_for_zero(t: Tensor) -> None:
     """Raises if an element of an integer tensor is zero."""
-    dense = loops.cast_tensor(t, INT64)
+    dense = drivers.cast_tensor(t, INT64)
     items = cast(ptr[i64], dense.data)
     found = False
     for i in range(t.numel):
@@ -215,7 +215,7 @@ def look_for_zero(t: Tensor) -> None:
 @kernel
 def refuse_negative_power(self: Tensor, other: Tensor) -> None:
     """Raises where an integer tensor would be raised to a negative Python int."""
-    if other.flags & NUMBER != 0 and is_float(loops.joined_dtype(self, other)) == 0:
+    if other.flags & NUMBER != 0 and is_float(drivers.joined_dtype(self, other)) == 0:
         check(load_int(other.data, other.dtype) >= 0, "RuntimeError", "Integers to negative integer powers are not allowed.")
 
 

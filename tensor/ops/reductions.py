@@ -8,7 +8,7 @@ from typing import Any
 from jitlang.frontend.kernel import Kernel, b1, cast, check, f64, get, has, i64, kernel, local, ptr, text, u8
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import arithmetic as a
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels import views
 from jitlang.tensor.kernels.creation import Ints, Tensor
@@ -91,7 +91,7 @@ def in_dtype(self: Tensor, dtype: i64) -> Tensor:
     if self.dtype == dtype:
         retain(self)
         return self
-    return loops.cast_tensor(self, dtype)
+    return drivers.cast_tensor(self, dtype)
 
 
 @kernel
@@ -251,7 +251,7 @@ def mean_dtype(self: Tensor, dtype: Any) -> i64:
         is_float(code) == 1,
         "RuntimeError",
         "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {}",
-        text(loops.dtype_text(code)),
+        text(drivers.dtype_text(code)),
     )
     return code
 
@@ -268,7 +268,7 @@ def mean_in(self: Tensor, mask: i64, keepdim: i64, dtype: i64) -> Tensor:
 def divide_by(t: Tensor, divisor: f64) -> None:
     """Divides a new tensor by a number, in place."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    same = loops.binary_into(point.DIV, SAME, t, number(slot, cast(ptr[u8], room), divisor))
+    same = drivers.binary_into(point.DIV, SAME, t, number(slot, cast(ptr[u8], room), divisor))
     release(same)
 
 

@@ -8,7 +8,7 @@ from jitlang.frontend.kernel import b1, cast, check, f64, has, i64, kernel, loca
 from jitlang.registry import PURE
 from jitlang.tensor.kernels import gathering as along
 from jitlang.tensor.kernels import indexing as by
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels import sorting, views
 from jitlang.tensor.kernels.creation import Tensor, zeros
@@ -372,39 +372,39 @@ def equal_native(self: Tensor, other: Tensor) -> b1:
         self.dtype == other.dtype,
         "RuntimeError",
         "Expected object of data type {} but got data type {} for argument #2 'other' in call to equal",
-        text(loops.dtype_text(self.dtype)),
-        text(loops.dtype_text(other.dtype)),
+        text(drivers.dtype_text(self.dtype)),
+        text(drivers.dtype_text(other.dtype)),
     )
     if not same_shape(self, other):
         return False
-    return truth(loops.binary(point.EQ, RESULT_BOOL, self, other))
+    return truth(drivers.binary(point.EQ, RESULT_BOOL, self, other))
 
 
 @kernel(extern=True)
 def close(self: Tensor, other: Tensor, rtol: f64, atol: f64, equal_nan: i64) -> Tensor:
     """Element by element |self - other| <= atol + rtol * |other|, or equal."""
-    check(self.dtype == other.dtype, "RuntimeError", "{} did not match {}", text(loops.dtype_text(self.dtype)), text(loops.dtype_text(other.dtype)))
+    check(self.dtype == other.dtype, "RuntimeError", "{} did not match {}", text(drivers.dtype_text(self.dtype)), text(drivers.dtype_text(other.dtype)))
     check(rtol >= 0.0, "RuntimeError", "rtol must be greater than or equal to zero, but got {}", rtol)
     check(atol >= 0.0, "RuntimeError", "atol must be greater than or equal to zero, but got {}", atol)
-    result = loops.binary(point.EQ, RESULT_BOOL, self, other)
+    result = drivers.binary(point.EQ, RESULT_BOOL, self, other)
     if equal_nan != 0:
-        a, b = loops.unary(point.TABLES["isnan"], RESULT_BOOL, self), loops.unary(point.TABLES["isnan"], RESULT_BOOL, other)
-        both = loops.binary(point.BITS["and"], SAME, a, b)
+        a, b = drivers.unary(point.TABLES["isnan"], RESULT_BOOL, self), drivers.unary(point.TABLES["isnan"], RESULT_BOOL, other)
+        both = drivers.binary(point.BITS["and"], SAME, a, b)
         release(a)
         release(b)
         result = either(result, both)
     slots, room = local(TensorImpl, 2), local(f64, 2)
-    gap = loops.binary(point.SUB, SAME, self, other)
-    distance = loops.unary(point.ABS, SAME, gap)
+    gap = drivers.binary(point.SUB, SAME, self, other)
+    distance = drivers.unary(point.ABS, SAME, gap)
     release(gap)
-    size = loops.unary(point.ABS, SAME, other)
-    part = loops.binary(point.MUL, SAME, size, number(slots, cast(ptr[u8], room), rtol))
+    size = drivers.unary(point.ABS, SAME, other)
+    part = drivers.binary(point.MUL, SAME, size, number(slots, cast(ptr[u8], room), rtol))
     release(size)
-    limit = loops.binary(point.ADD, SAME, part, number(slots + 1, cast(ptr[u8], room + 1), atol))
+    limit = drivers.binary(point.ADD, SAME, part, number(slots + 1, cast(ptr[u8], room + 1), atol))
     release(part)
-    near = loops.binary(point.TABLES["le"], RESULT_BOOL, distance, limit)
-    finite = loops.unary(point.ISFINITE, RESULT_BOOL, distance)
-    both = loops.binary(point.BITS["and"], SAME, near, finite)
+    near = drivers.binary(point.TABLES["le"], RESULT_BOOL, distance, limit)
+    finite = drivers.unary(point.ISFINITE, RESULT_BOOL, distance)
+    both = drivers.binary(point.BITS["and"], SAME, near, finite)
     release(finite)
     release(near)
     release(limit)
@@ -415,7 +415,7 @@ def close(self: Tensor, other: Tensor, rtol: f64, atol: f64, equal_nan: i64) -> 
 @kernel
 def either(a: Tensor, b: Tensor) -> Tensor:
     """Whether one of both holds; takes over both references."""
-    made = loops.binary(point.BITS["or"], SAME, a, b)
+    made = drivers.binary(point.BITS["or"], SAME, a, b)
     release(a)
     release(b)
     return made
@@ -475,19 +475,19 @@ def isin_native(elements: Tensor, test_elements: Tensor) -> Tensor:
     retain(x)
     if line.dtype != x.dtype:
         release(x)
-        x = loops.cast_tensor(elements, line.dtype)
+        x = drivers.cast_tensor(elements, line.dtype)
     if line.numel == 0:
         release(line)
         release(x)
         return make_false(elements)
     where = sorting.searched(line, x, 0)
     last, room = local(TensorImpl, 1), local(f64, 1)
-    inside = loops.binary(point.MINIMUM, SAME, where, number(last, cast(ptr[u8], room), line.numel - 1))
+    inside = drivers.binary(point.MINIMUM, SAME, where, number(last, cast(ptr[u8], room), line.numel - 1))
     release(where)
     found = along.take(line, inside)
     release(inside)
     release(line)
-    result = loops.binary(point.EQ, RESULT_BOOL, found, x)
+    result = drivers.binary(point.EQ, RESULT_BOOL, found, x)
     release(found)
     release(x)
     return result
@@ -517,7 +517,7 @@ def bincount(self: Tensor, least: i64) -> Tensor:
     """How often each number occurs."""
     check(self.rank == 1 and is_float(self.dtype) == 0 and self.dtype != BOOL, "RuntimeError", "bincount only supports 1-d non-negative integral inputs.")
     check(least >= 0, "RuntimeError", "minlength should be >= 0")
-    wide = loops.cast_tensor(self, INT64)
+    wide = drivers.cast_tensor(self, INT64)
     items = cast(ptr[i64], wide.data)
     high, low = least - 1, 0
     for i in range(wide.numel):

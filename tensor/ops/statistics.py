@@ -6,7 +6,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import b1, cast, check, f64, get, has, i64, kernel, local, ptr, text, u8
 from jitlang.registry import PURE
-from jitlang.tensor.kernels import pointwise as loops
+from jitlang.tensor.kernels import pointwise as drivers
 from jitlang.tensor.kernels import reduction as r
 from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.reduction import all_dims
@@ -31,7 +31,7 @@ def variance(self: Tensor, mask: i64, keepdim: i64, correction: f64) -> Tensor:
     """The mean squared distance from the mean, in two passes."""
     check(is_float(self.dtype) == 1, "RuntimeError", "std and var only support floating point and complex dtypes")
     middle = mean_in(self, mask, 1, self.dtype)
-    distance = loops.binary(point.SUB, SAME, self, middle)
+    distance = drivers.binary(point.SUB, SAME, self, middle)
     release(middle)
     result = r.reduce(SQUARES, distance, mask, keepdim, self.dtype)
     release(distance)
@@ -43,7 +43,7 @@ def variance(self: Tensor, mask: i64, keepdim: i64, correction: f64) -> Tensor:
 @kernel
 def root(t: Tensor) -> Tensor:
     """The square root of a new tensor, in place."""
-    same = loops.unary_into(elementary.SQRT, SAME, t)
+    same = drivers.unary_into(elementary.SQRT, SAME, t)
     release(same)
     return t
 
@@ -124,7 +124,10 @@ _spread("std", True, "The standard deviation")
 def norm_in(self: Tensor, p: f64, mask: i64, keepdim: i64, dtype: i64) -> Tensor:
     """The p-norm along dimensions."""
     check(
-        is_float(dtype) == 1, "RuntimeError", "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}", text(loops.dtype_text(dtype))
+        is_float(dtype) == 1,
+        "RuntimeError",
+        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got {}",
+        text(drivers.dtype_text(dtype)),
     )
     x = in_dtype(self, dtype)
     if p == 2.0:
@@ -149,12 +152,12 @@ def norm_in(self: Tensor, p: f64, mask: i64, keepdim: i64, dtype: i64) -> Tensor
 def general_norm(x: Tensor, p: f64, mask: i64, keepdim: i64) -> Tensor:
     """(Σ |x| ** p) ** (1 / p)."""
     slot, room = local(TensorImpl, 1), local(f64, 1)
-    positive = loops.unary(point.ABS, SAME, x)
-    powers = loops.binary(elementary.POW, SAME, positive, number(slot, cast(ptr[u8], room), p))
+    positive = drivers.unary(point.ABS, SAME, x)
+    powers = drivers.binary(elementary.POW, SAME, positive, number(slot, cast(ptr[u8], room), p))
     release(positive)
     total = r.reduce(SUM, powers, mask, keepdim, x.dtype)
     release(powers)
-    made = loops.binary(elementary.POW, SAME, total, number(slot, cast(ptr[u8], room), 1.0 / p))
+    made = drivers.binary(elementary.POW, SAME, total, number(slot, cast(ptr[u8], room), 1.0 / p))
     release(total)
     return made
 

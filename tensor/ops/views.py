@@ -6,7 +6,7 @@ from typing import Any
 
 from jitlang.frontend.kernel import b1, cast, check, get, has, i64, kernel, local, ptr
 from jitlang.registry import PURE, VIEW
-from jitlang.tensor.kernels import views
+from jitlang.tensor.kernels import splitting, views
 from jitlang.tensor.kernels.creation import Ints, Tensor
 from jitlang.tensor.kernels.tensors import alias, drop_ints, new_ints, retain
 from jitlang.tensor.kernels.views import wrapped_dim
@@ -450,31 +450,31 @@ view(
 @kernel
 def unbind_native(self: Tensor, dim: i64) -> Ints:
     """The elements of a dimension."""
-    return views.unbind(self, dim)
+    return splitting.unbind(self, dim)
 
 
 @kernel
 def split_native(self: Tensor, split_size: i64, dim: i64) -> Ints:
     """Parts of one size."""
-    return views.split(self, split_size, dim)
+    return splitting.split(self, split_size, dim)
 
 
 @kernel
 def split_sizes_native(self: Tensor, split_size: Ints, dim: i64) -> Ints:
     """Parts of given sizes."""
-    return views.split_sizes(self, split_size, dim)
+    return splitting.split_sizes(self, split_size, dim)
 
 
 @kernel
 def chunk_native(self: Tensor, chunks: i64, dim: i64) -> Ints:
     """A number of parts."""
-    return views.chunk(self, chunks, dim)
+    return splitting.chunk(self, chunks, dim)
 
 
 @kernel
 def tensor_split_native(self: Tensor, sections: i64, dim: i64) -> Ints:
     """A number of parts of nearly one size."""
-    return views.tensor_split(self, sections, dim)
+    return splitting.tensor_split(self, sections, dim)
 
 
 view(

@@ -11,17 +11,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from jitlang.frontend.kernel import Instance, Kernel, address, array, check, extern, i32, i64, kernel, null, ptr, shared, size_of, struct, text, u8, unlikely
+from jitlang.frontend.kernel import Instance, Kernel, address, array, check, extern, i64, kernel, null, ptr, shared, size_of, struct, text, u8, unlikely
 from jitlang.native import host
 from jitlang.tensor.layout import LoopTable
 from jitlang.types import DType, dtype_coded
 
-compile_loop = extern("jl.host.compile_loop", [i64, i64], ptr[u8])
-take_gil = extern("PyGILState_Ensure", [], i32)
-give_gil = extern("PyGILState_Release", [i32])
-check_signals = extern("PyErr_CheckSignals", [], i32)
-clear_error = extern("PyErr_Clear", [])
-signal_again = extern("PyErr_SetInterrupt", [])
+ask = extern("jl.host.ask", [ptr[u8], i64, i64], ptr[u8])
 FAILED = 1  # in place of an address
 
 
@@ -32,7 +27,15 @@ class Reason:
     text: array[u8, 4096]
 
 
+@struct
+class Host:
+    """The address of `fill`."""
+
+    fill: ptr[u8]
+
+
 REASON = shared("jl.loop.reason", Reason)
+HOST = shared("jl.loop.host", Host)
 
 Maker = Callable[[DType], "Instance | None"]
 
@@ -90,7 +93,8 @@ def _loop_at(address: int) -> Loop:
 
 @host.host_function("jl.host.compile_loop", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 def fill(table: int, key: int) -> int:
-    """Compiles an entry of a table and stores it there; `FAILED`, with the reason in `REASON`, where it cannot be; 0 where a signal came in between."""
+    """Compiles an entry of a table and stores it there; `FAILED`, with the reason in `REASON`, where it cannot be; 0 where a signal came in between
+    (see ``jl.host.ask``)."""
     try:
         with _lock:
             made = _address_of(_loop_at(table).instance(key))
@@ -104,25 +108,13 @@ def fill(table: int, key: int) -> int:
         return FAILED
 
 
+ctypes.c_void_p.from_address(host.shared_cell(HOST.name, size_of(HOST.type))).value = host.lookup("jl.host.compile_loop")
+
+
 @kernel(extern=True)
 def missing_loop(table: ptr[LoopTable], key: i64) -> ptr[u8]:
-    """Asks the host for a loop that no one has needed before.
-
-    A signal may end the host's function at any place, its beginning too. What is pending is handled before, what comes meanwhile is a new attempt; either
-    is signalled once more at the end, to be seen at the next poll.
-    """
-    interrupted = False
-    made = null(ptr[u8])
-    while made == null(ptr[u8]):
-        state = take_gil()
-        if check_signals() != 0:
-            clear_error()
-            interrupted = True
-        give_gil(state)
-        made = compile_loop(address(table), key)
-        interrupted = interrupted or made == null(ptr[u8])
-    if interrupted:
-        signal_again()
+    """Asks the host for a loop that no one has needed before."""
+    made = ask(HOST.fill, address(table), key)
     check(address(made) != FAILED, "RuntimeError", "{}", text(REASON.text))
     return made
 

@@ -77,7 +77,7 @@ def _add_stub(module: Module, instance: Instance) -> None:
     kind = result_type(result, raises)
     symbol, cell, lazy = (f"@{quote(instance.symbol + suffix)}" for suffix in ("", _CELL, ".find"))
     given = ", ".join(f"{t} %a{i}" for i, t in enumerate(types))
-    find = module.declare(FIND, "ptr (ptr)")
+    ask, find = module.declare("jl.host.ask", "ptr (ptr, i64, i64)"), module.declare(FIND, "ptr (i64, i64)")
     name = module.string(instance.symbol.encode())
     returned = ("", "ret void") if kind == "void" else ("%r = ", f"ret {kind} %r")
     module.kernels[instance.symbol] = instance
@@ -87,29 +87,10 @@ def _add_stub(module: Module, instance: Instance) -> None:
         f"  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
     )
     module.functions[instance.symbol + ".find"] = (
-        f"define internal {kind} {lazy}({given}) nounwind cold noinline {{\n{_found(module, find, name)}"
+        f"define internal {kind} {lazy}({given}) nounwind cold noinline {{\n"
+        f"  %n = ptrtoint ptr {name} to i64\n  %f = call ptr {ask}(ptr {find}, i64 %n, i64 0)\n"
         f"  store atomic ptr %f, ptr {cell} monotonic, align 8\n  {returned[0]}call {kind} %f({given})\n  {returned[1]}\n}}"
     )
-
-
-def _found(module: Module, find: str, name: str) -> str:
-    """The text that sets ``%f`` to the address. What is on its way as Python's error meanwhile is set aside: Python code runs.
-
-    That code cannot fail, but a signal may end it where CPython looks for signals, at its very first instruction, too: then it gives null. So what is
-    pending is handled before, what came meanwhile is a new attempt, and either is signalled once more at the end, to be seen at the next poll.
-    """
-    take, give = module.declare("PyGILState_Ensure", "i32 ()"), module.declare("PyGILState_Release", "void (i32)")
-    fetch, restore = (module.declare(n, "void (ptr, ptr, ptr)") for n in ("PyErr_Fetch", "PyErr_Restore"))
-    pending, clear, again = module.declare("PyErr_CheckSignals", "i32 ()"), *(module.declare(n, "void ()") for n in ("PyErr_Clear", "PyErr_SetInterrupt"))
-    error = [f"%e{i}" for i in range(3)]
-    lines = ["entry:", *(f"{e} = alloca ptr, align 8" for e in error), f"%g = call i32 {take}()", f"call void {fetch}({', '.join(f'ptr {e}' for e in error)})"]
-    lines += ["br label %ask", "ask:", "%w = phi i1 [ false, %entry ], [ true, %look ]", f"%s = call i32 {pending}()", "%i = icmp ne i32 %s, 0"]
-    lines += ["br i1 %i, label %drop, label %look", "drop:", f"call void {clear}()", "br label %look"]
-    lines += ["look:", "%wi = phi i1 [ %w, %ask ], [ true, %drop ]", f"%f = call ptr {find}(ptr {name})"]
-    lines += ["%no = icmp eq ptr %f, null", "br i1 %no, label %ask, label %got", "got:", *(f"{e}.v = load ptr, ptr {e}, align 8" for e in error)]
-    lines += [f"call void {restore}({', '.join(f'ptr {e}.v' for e in error)})", f"call void {give}(i32 %g)", "br i1 %wi, label %signal, label %on"]
-    lines += ["signal:", f"call void {again}()", "br label %on", "on:"]
-    return "".join(f"{line}\n" if line.endswith(":") else f"  {line}\n" for line in lines)
 
 
 def _instance(held: Any) -> Instance:
@@ -142,11 +123,11 @@ _callees: dict[Instance, Mapping[str, Any]] = {}
 _known: dict[str, Any] = {}  # symbol → an instance, or its encoded form
 
 
-@host.host_function(FIND, ctypes.c_void_p, ctypes.c_char_p)
-def _find(symbol: bytes) -> int:
-    """The address of the code of an instance that a linked unit knows by this symbol; 0 where a signal came in between (see `_found`)."""
+@host.host_function(FIND, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+def _find(symbol: int, _: int) -> int:
+    """The address of the code of an instance that a linked unit knows by this symbol; 0 where a signal came in between (see ``jl.host.ask``)."""
     try:
-        name = symbol.decode()
+        name = ctypes.string_at(symbol).decode()
         known = _by_symbol.get(name)
         if known is not None:
             return known

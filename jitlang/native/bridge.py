@@ -26,7 +26,7 @@ from jitlang.native import cache, context, engine, host
 from jitlang.native.interrupts import ASLEEP, IDLE_TICKS, NOT_STARTED, TICK_US, TICKING
 from jitlang.native.layouts import CONTEXT, PYTHON_ERROR, field_index, llvm_struct
 
-EXPORTS = tuple(f"jl.host.{name}" for name in ("context", "wake", "interrupted", "acquire", "release", "failed", "raise", "ticker"))
+EXPORTS = tuple(f"jl.host.{name}" for name in ("context", "wake", "interrupted", "acquire", "release", "failed", "raise", "ticker", "ask"))
 
 
 def _field(name: str) -> str:
@@ -113,6 +113,9 @@ declare void @PyErr_Clear()
 declare void @PyErr_SetInterrupt()
 declare i32 @PyErr_ExceptionMatches(ptr)
 declare void @PyErr_Fetch(ptr, ptr, ptr)
+declare void @PyErr_Restore(ptr, ptr, ptr)
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
 declare void @PyErr_NormalizeException(ptr, ptr, ptr)
 declare i32 @PyException_SetTraceback(ptr, ptr)
 declare void @PyErr_SetObject(ptr, ptr)
@@ -233,6 +236,44 @@ go:
 stop:
   call void @jl.host.failed(ptr %ctx)
   ret i64 1
+}}
+
+; What function(a, b), a callback into Python, answers. It must not raise and gives null only where a signal ended it, which can happen at its very
+; first instruction. So what is pending is handled before, what comes meanwhile is a new attempt, and either is signalled once more at the end, to be met
+; at the next check. Called with or without the GIL; an error that is on its way is set aside.
+define ptr @jl.host.ask(ptr %function, i64 %a, i64 %b) {{
+entry:
+  %cls = alloca ptr
+  %value = alloca ptr
+  %trace = alloca ptr
+  %gil = call i32 @PyGILState_Ensure()
+  call void @PyErr_Fetch(ptr %cls, ptr %value, ptr %trace)
+  br label %ready
+ready:
+  %late = phi i1 [ false, %entry ], [ true, %call ]
+  %signal = call i32 @PyErr_CheckSignals()
+  %came = icmp ne i32 %signal, 0
+  br i1 %came, label %clear, label %call
+clear:
+  call void @PyErr_Clear()
+  br label %call
+call:
+  %resend = phi i1 [ %late, %ready ], [ true, %clear ]
+  %answer = call ptr %function(i64 %a, i64 %b)
+  %ended = icmp eq ptr %answer, null
+  br i1 %ended, label %ready, label %answered
+answered:
+  %c = load ptr, ptr %cls
+  %v = load ptr, ptr %value
+  %t = load ptr, ptr %trace
+  call void @PyErr_Restore(ptr %c, ptr %v, ptr %t)
+  br i1 %resend, label %send, label %done
+send:
+  call void @PyErr_SetInterrupt()
+  br label %done
+done:
+  call void @PyGILState_Release(i32 %gil)
+  ret ptr %answer
 }}
 
 define void @jl.host.acquire(ptr %ctx) {{

@@ -98,7 +98,8 @@ def _bits(name: str, sign: str) -> Opcode:
 
 
 _FOR_STEP = "X, Y = B\nY = R[Y]\nV = R[A] + Y\nif (V < R[X]) if Y > 0 else (V > R[X]):\n    R[A] = V\n    PC = {}"
-# Ctrl-C may arrive behind any call, `append` or `pop` for one: between a change of S and that of F there is none, so that a traceback has each frame once.
+# Ctrl-C may arrive behind any call, `append` or `pop` for one, and at the end of any formula: between a change of S and that of F there is neither, so that a
+# traceback has each frame once, and AT is always an instruction of F.
 _CALL = """\
 if B.native is not None:
     R[A] = B.native(*C(R))
@@ -108,6 +109,7 @@ else:
     X = (F, R, A, PC, AT)
     R = V
     F = B
+    AT = 0
     PC = B.entry
     S.append(X)"""
 _RETURN = """\

@@ -109,12 +109,63 @@ for after in map(float, sys.argv[1:]):
 def test_ctrl_c_at_any_moment(tier: str, tmp_path: Path) -> None:
     file = tmp_path / "child.py"
     file.write_text(CHILD, "utf-8")
-    times = [f"{random.Random(tier).random() * 0.02 + i * 0.015:.4f}" for i in range(12)]
+    times = [f"{random.Random(tier).random() * 0.02 + i * 0.02:.4f}" for i in range(8)]
     done = subprocess.run(
         [sys.executable, str(file), *times], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT), "JITLANG_TIER": tier}, check=False
     )
     assert done.returncode == 0 and done.stderr == ""
     assert done.stdout.split("\n") == ["ok"] * len(times) + [""]
+
+
+# One process is interrupted again and again in an endless loop; each time it must come out by KeyboardInterrupt, through the function's line.
+MANY = """
+import os, signal, sys, threading, time, traceback
+import jitlang as jl
+
+def g(n: int) -> int:
+    return n ^ 3
+
+def f(n: int, once: bool) -> int:
+    x = jl.ones(4)
+    while True:
+        {body}
+        if once:
+            return n
+
+sys.setswitchinterval(0.0005)
+h = jl.script(f)
+h(1, True)
+running = threading.Event()
+
+def interrupt():
+    for i in range({times}):
+        running.wait()
+        running.clear()
+        time.sleep(i * 37 % 100 / 20_000)
+        os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+for _ in range({times}):
+    try:
+        running.set()
+        h(1, False)
+    except KeyboardInterrupt as error:
+        names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        assert names in (["<module>", "f"], ["<module>", "f", "g"]), names
+print("ok")
+"""
+BODIES = {"numbers": "n = (n * 7 + 1) % 1000003", "calls": "n = g(n)", "lists": "xs = [n, n + 1]\n        n = len(xs)", "tensors": "x = x * 1.0"}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize(("tier", "times"), [("vm", 150), ("native", 20)])
+def test_ctrl_c_again_and_again(tier: str, times: int, name: str, tmp_path: Path) -> None:
+    file = tmp_path / "child.py"
+    file.write_text(MANY.format(body=BODIES[name], times=times), "utf-8")
+    done = subprocess.run(
+        [sys.executable, str(file)], capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(ROOT), "JITLANG_TIER": tier}, check=False
+    )
+    assert (done.stdout, done.stderr) == ("ok\n", "")
 
 
 def test_ctrl_c_while_the_ticker_starts(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import sys
 
-from jitlang.codegen.library.marshal_python import PYTHON, incref, list_set, new_float, new_int, new_list, new_tuple, tuple_item, tuple_set, tuple_size
-from jitlang.codegen.library.marshal_python import vectorcall as call_object
+from jitlang.codegen.library.marshal_python import PYTHON
 from jitlang.codegen.library.marshal_scalars import read_int
 from jitlang.codegen.library.marshal_state import type_of
+from jitlang.codegen.library.python_api import O, decref, incref, list_set, new_float, new_int, new_list, new_tuple, tuple_item, tuple_set, tuple_size
+from jitlang.codegen.library.python_api import vectorcall as call_object
 from jitlang.frontend.kernel import call_pointer, extern, f64, function_pointer, i32, i64, kernel, local, null, ptr, u8
-from jitlang.tensor.kernels.objects import FACES, O, Tensor, impl_of
-from jitlang.tensor.kernels.objects import drop_reference as drop
+from jitlang.tensor.kernels.objects import FACES, Tensor, impl_of
 from jitlang.tensor.kernels.scalars import load_float, load_int
 from jitlang.tensor.kernels.views import from_start
 from jitlang.tensor.layout import BOOL
@@ -55,7 +55,7 @@ def shape(self: O) -> O:
     argument = local(O, 2)
     argument[1] = plain
     made = call_object(FACES.size, argument + 1, 1, null(O))
-    drop(plain)
+    decref(plain)
     return made
 
 
@@ -192,7 +192,7 @@ def nested(t: Tensor, d: i64, p: ptr[u8]) -> O:
         at = p + i * step
         part = boxed(at, t.dtype) if d == t.rank - 1 else inner(t, d + 1, at)
         if part == null(O):
-            drop(made)
+            decref(made)
             return part
         list_set(made, i, part)
     return made

@@ -5,10 +5,11 @@ In: a Python object, with the GIL held. Out: a new tensor object that keeps it a
 
 from __future__ import annotations
 
-from jitlang.codegen.library.marshal_python import PYTHON, incref, new_tuple, tuple_set
+from jitlang.codegen.library.marshal_python import PYTHON
+from jitlang.codegen.library.python_api import O, clear_error, incref, new_tuple, tuple_set
 from jitlang.frontend.kernel import extern, function_pointer, i32, i64, kernel, local, null, ptr, struct, u8, unrolled
 from jitlang.tensor.kernels.attributes import counted
-from jitlang.tensor.kernels.objects import O, drop_object, wrapped
+from jitlang.tensor.kernels.objects import drop_object, wrapped
 from jitlang.tensor.kernels.tensors import foreign
 from jitlang.tensor.layout import MAX_RANK, READ_ONLY
 from jitlang.types import dtype_named
@@ -38,7 +39,6 @@ class Buffer:
 
 get_buffer = extern("PyObject_GetBuffer", [O, ptr[Buffer], i32], i32)
 release_buffer = extern("PyBuffer_Release", [ptr[Buffer]])
-clear_error = extern("PyErr_Clear", [])
 
 
 @kernel

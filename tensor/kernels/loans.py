@@ -6,15 +6,15 @@ where nobody takes it.
 
 from __future__ import annotations
 
+from jitlang.codegen.library.python_api import O, decref, incref
 from jitlang.frontend.kernel import addr, atomic_add, atomic_load, cast, extern, function_pointer, i32, kernel, null, ptr, u8
-from jitlang.tensor.kernels.objects import O, drop_reference, impl_of
+from jitlang.tensor.kernels.objects import impl_of
 from jitlang.tensor.layout import GIVEN, LOAN, Storage
 
 new_capsule = extern("PyCapsule_New", [ptr[u8], ptr[u8], ptr[u8]], O)
 pointer_of = extern("PyCapsule_GetPointer", [O, ptr[u8]], ptr[u8])
 set_context = extern("PyCapsule_SetContext", [O, O], i32)
 context_of = extern("PyCapsule_GetContext", [O], O)
-keep_reference = extern("Py_IncRef", [O])
 
 
 @kernel(extern=True)
@@ -23,7 +23,7 @@ def end_loan(loan: O) -> None:
     s = cast(ptr[Storage], pointer_of(loan, null(ptr[u8])))
     atomic_add(addr(s.version), 1)
     atomic_add(addr(s.references), -LOAN)
-    drop_reference(context_of(loan))
+    decref(context_of(loan))
 
 
 @kernel(extern=True)
@@ -32,7 +32,7 @@ def begin_loan(tensor: O) -> O:
     s = impl_of(tensor).storage
     loan = new_capsule(cast(ptr[u8], s), null(ptr[u8]), function_pointer(end_loan, O))
     if loan != null(O):
-        keep_reference(tensor)
+        incref(tensor)
         set_context(loan, tensor)
         atomic_add(addr(s.references), LOAN)
     return loan

@@ -5,17 +5,12 @@ Foreign memory's storage holds a reference, and gives it up natively: no Python 
 
 from __future__ import annotations
 
-from jitlang.frontend.kernel import call_pointer, cast, extern, i32, kernel, null, ptr, shared, struct, u8
+from jitlang.codegen.library.python_api import O, decref, give_gil, is_subtype, take_gil
+from jitlang.frontend.kernel import call_pointer, cast, kernel, null, ptr, shared, struct
 from jitlang.tensor.layout import TensorImpl
 
 Tensor = ptr[TensorImpl]
-O = ptr[u8]
 AT = object.__basicsize__  # where a Python tensor holds its native one (`jitlang.native.pytypes.handle_type`)
-
-take_gil = extern("PyGILState_Ensure", [], i32)
-give_gil = extern("PyGILState_Release", [i32])
-drop_reference = extern("Py_DecRef", [O])
-is_subtype = extern("PyType_IsSubtype", [O, O], i32)
 
 
 @struct
@@ -40,7 +35,7 @@ FACES = shared("jl.tensor.faces", Faces)
 def drop_object(owner: O) -> None:
     """Gives up a reference to a Python object, from any thread."""
     state = take_gil()
-    drop_reference(owner)
+    decref(owner)
     give_gil(state)
 
 

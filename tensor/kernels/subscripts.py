@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from jitlang.codegen.library.layout import List
 from jitlang.codegen.library.marshal_layout import DONE, FAILED, MISFIT
-from jitlang.codegen.library.marshal_python import PYTHON, float_value, int_value, tuple_item, tuple_size
+from jitlang.codegen.library.marshal_python import PYTHON
 from jitlang.codegen.library.marshal_state import type_of
+from jitlang.codegen.library.python_api import O, float_value, int_value, tuple_item, tuple_size
 from jitlang.frontend.kernel import array, b1, cast, check, extern, f64, i32, i64, kernel, local, memcpy, null, ptr, sizeof, struct, u8
 from jitlang.tensor.kernels.creation import fill_from
 from jitlang.tensor.kernels.indexing import index as by_tensors
 from jitlang.tensor.kernels.indexing import index_put as by_tensors_put
 from jitlang.tensor.kernels.indexing import is_mask
-from jitlang.tensor.kernels.objects import FACES, O, Tensor, impl_of, tensor_of
+from jitlang.tensor.kernels.objects import FACES, Tensor, impl_of, tensor_of
 from jitlang.tensor.kernels.pointwise import assign
 from jitlang.tensor.kernels.scalars import load_int, number
 from jitlang.tensor.kernels.tensors import finish, new_view

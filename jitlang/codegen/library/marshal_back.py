@@ -28,9 +28,12 @@ from jitlang.codegen.library.marshal_layout import (
     Plan,
     State,
 )
-from jitlang.codegen.library.marshal_python import (
-    PYTHON,
-    TENSORS,
+from jitlang.codegen.library.marshal_python import PYTHON, TENSORS
+from jitlang.codegen.library.marshal_read import attribute, module_holder
+from jitlang.codegen.library.marshal_scalars import is_instance, read_bool, read_float, read_int
+from jitlang.codegen.library.marshal_state import add, type_of
+from jitlang.codegen.library.marshal_text import same_text
+from jitlang.codegen.library.python_api import (
     any_set,
     call_method,
     clear_error,
@@ -56,10 +59,6 @@ from jitlang.codegen.library.marshal_python import (
     tuple_item,
     tuple_size,
 )
-from jitlang.codegen.library.marshal_read import attribute, module_holder
-from jitlang.codegen.library.marshal_scalars import is_instance, read_bool, read_float, read_int
-from jitlang.codegen.library.marshal_state import add, type_of
-from jitlang.codegen.library.marshal_text import same_text
 from jitlang.frontend.kernel import (
     addr,
     address,

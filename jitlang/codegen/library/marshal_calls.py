@@ -6,7 +6,7 @@ is not plain (a keyword that is not interned, a wrong call) is left to the dispa
 
 from __future__ import annotations
 
-from jitlang.codegen.library.marshal_python import clear_error, equal_objects, tuple_item, tuple_size
+from jitlang.codegen.library.python_api import clear_error, equal_objects, tuple_item, tuple_size
 from jitlang.frontend.kernel import b1, cast, i64, kernel, null, ptr, struct, u8
 
 ANY, POSITIONAL, KEYWORD = range(3)  # how a parameter may be passed

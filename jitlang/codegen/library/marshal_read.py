@@ -33,9 +33,11 @@ from jitlang.codegen.library.marshal_layout import (
     Plan,
     State,
 )
-from jitlang.codegen.library.marshal_python import (
-    LIST_ITEMS,
-    PYTHON,
+from jitlang.codegen.library.marshal_python import LIST_ITEMS, PYTHON
+from jitlang.codegen.library.marshal_scalars import is_instance, read_bool, read_device, read_dtype, read_float, read_int, read_tensor, read_text
+from jitlang.codegen.library.marshal_state import add, begin, block_of, find, give_up, release_at, type_of
+from jitlang.codegen.library.memory import recycle
+from jitlang.codegen.library.python_api import (
     clear_error,
     decref,
     dict_get,
@@ -54,9 +56,6 @@ from jitlang.codegen.library.marshal_python import (
     tuple_item,
     tuple_size,
 )
-from jitlang.codegen.library.marshal_scalars import is_instance, read_bool, read_device, read_dtype, read_float, read_int, read_tensor, read_text
-from jitlang.codegen.library.marshal_state import add, begin, block_of, find, give_up, release_at, type_of
-from jitlang.codegen.library.memory import recycle
 from jitlang.codegen.library.strings import hash_of
 from jitlang.frontend.kernel import (
     address,

@@ -7,24 +7,10 @@ from __future__ import annotations
 
 from jitlang.codegen.library.layout import Str
 from jitlang.codegen.library.marshal_layout import DONE, FAILED, MISFIT, Plan
-from jitlang.codegen.library.marshal_python import (
-    DEVICES,
-    FLOAT_VALUE,
-    INT_FORM,
-    PYTHON,
-    TENSORS,
-    decref,
-    equal_objects,
-    error_occurred,
-    float_value,
-    index_of,
-    int_as_float,
-    int_value,
-    is_subtype,
-    truth,
-)
+from jitlang.codegen.library.marshal_python import DEVICES, FLOAT_VALUE, INT_FORM, PYTHON, TENSORS
 from jitlang.codegen.library.marshal_state import overflow, type_of
 from jitlang.codegen.library.marshal_text import text_from
+from jitlang.codegen.library.python_api import decref, equal_objects, error_occurred, float_value, index_of, int_as_float, int_value, is_subtype, truth
 from jitlang.frontend.kernel import b1, call_pointer, cast, f64, i32, i64, kernel, likely, local, null, ptr, u8, u32
 
 EQUAL = 2  # Py_EQ

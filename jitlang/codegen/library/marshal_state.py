@@ -9,8 +9,9 @@ from __future__ import annotations
 from jitlang.codegen.library import values
 from jitlang.codegen.library.layout import Dict, List, Str
 from jitlang.codegen.library.marshal_layout import DICT, ENTRY_BYTES, LIST, NULLABLE, OBJECT, OPTIONAL, ROOM, SET, STR, TENSOR, TUPLE, Entry, Part, Plan, State
-from jitlang.codegen.library.marshal_python import PYTHON, TENSORS, decref, incref, no_memory, set_string
+from jitlang.codegen.library.marshal_python import PYTHON, TENSORS
 from jitlang.codegen.library.memory import CLASSES, COUNTERS, FREE, is_owner, malloc, recycle
+from jitlang.codegen.library.python_api import decref, incref, no_memory, set_string
 from jitlang.codegen.library.strings import HEAD, block_bytes
 from jitlang.frontend.kernel import (
     addr,

@@ -6,9 +6,10 @@ In: a Python string, or a `Str`. Out: a new reference to the other, or null with
 from __future__ import annotations
 
 from jitlang.codegen.library.layout import Str
-from jitlang.codegen.library.marshal_python import TEXT_ASCII, TEXT_WIDE, new_text, text_codes, text_length
+from jitlang.codegen.library.marshal_python import TEXT_ASCII, TEXT_WIDE
 from jitlang.codegen.library.marshal_state import block_of
 from jitlang.codegen.library.memory import recycle
+from jitlang.codegen.library.python_api import new_text, text_codes, text_length
 from jitlang.codegen.library.strings import EMPTY, HEAD, block_bytes, chars, copy, memcmp, seal, small, widest
 from jitlang.frontend.kernel import b1, cast, i32, i64, kernel, likely, memcpy, null, ptr, select, u8, u32
 

@@ -36,9 +36,10 @@ from jitlang.codegen.library.marshal_layout import (
     Plan,
     State,
 )
-from jitlang.codegen.library.marshal_python import (
-    PYTHON,
-    TENSORS,
+from jitlang.codegen.library.marshal_python import PYTHON, TENSORS
+from jitlang.codegen.library.marshal_state import begin, give_up
+from jitlang.codegen.library.marshal_text import text_to
+from jitlang.codegen.library.python_api import (
     call_method,
     clear_error,
     decref,
@@ -56,8 +57,6 @@ from jitlang.codegen.library.marshal_python import (
     tuple_set,
     vectorcall,
 )
-from jitlang.codegen.library.marshal_state import begin, give_up
-from jitlang.codegen.library.marshal_text import text_to
 from jitlang.frontend.kernel import b1, call_pointer, cast, f64, function_pointer, i64, kernel, likely, local, null, pointer, ptr, select, u8
 
 

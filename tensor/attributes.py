@@ -1,7 +1,8 @@
 """Native attributes, conversions and subscripts of `Tensor`: ``x.shape``, ``float(x)``, ``x[1:3]``, ``x[i] = v`` run no Python code.
 
 In: nothing. Out: slot name → address, for `jitlang.native.pytypes.handle_type`. The work is done by kernels (`kernels/attributes.py`,
-`kernels/subscripts.py`). What they do not know, and what is an error, goes to the Python method that `fill` puts into a cell.
+`kernels/subscripts.py`). What they do not know goes to the Python method that `fill` puts into a cell.
+`addresses` gives the slots; what subscripts and arrays need is compiled when they are first used (`load_subscripts`, `over_array`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ctypes
 import functools
 from typing import Any
 
-from jitlang.codegen.library.marshal_layout import DONE, MISFIT
+from jitlang.codegen.library.marshal_layout import DONE
 from jitlang.native import cache, host
 from jitlang.native.layouts import ctypes_type
 from jitlang.tensor.devices import CPU
@@ -54,6 +55,7 @@ out:
   ret ptr null
 }
 """
+# What they do not do gives null or -1, with an error set where there is one.
 _SUBSCRIPTS = """
 define ptr @native.subscript(ptr %a, ptr %b) {
   %to = alloca ptr
@@ -64,28 +66,20 @@ define ptr @native.subscript(ptr %a, ptr %b) {
   br i1 %raised, label %raise, label %look
 look:
   %status = extractvalue {i64, i1} %r, 0
-  switch i64 %status, label %fail [ i64 DONE, label %done i64 MISFIT, label %other ]
-done:
+  %done = icmp eq i64 %status, DONE
+  br i1 %done, label %give, label %none
+give:
   %t = load ptr, ptr %to
   %o = call ptr WRAP(ptr %t)
   ret ptr %o
-other:
-  %s = call ptr @ask(ptr @"jl.slot.method.__getitem__", ptr %a, ptr %b, ptr null, i64 2)
-  ret ptr %s
 raise:
   call void @jl.host.raise(ptr %ctx)
-  br label %fail
-fail:
+  br label %none
+none:
   ret ptr null
 }
 
 define i32 @native.assign(ptr %a, ptr %b, ptr %c) {
-  %delete = icmp eq ptr %c, null
-  br i1 %delete, label %remove, label %set
-remove:
-  %d = call ptr @ask(ptr @"jl.slot.method.__delitem__", ptr %a, ptr %b, ptr null, i64 2)
-  br label %fail
-set:
   %ctx = call ptr @jl.enter()
   %r = call {i64, i1} SET(ptr %ctx, ptr %a, ptr %b, ptr %c)
   call void @jl.leave(ptr %ctx)
@@ -93,20 +87,11 @@ set:
   br i1 %raised, label %raise, label %look
 look:
   %status = extractvalue {i64, i1} %r, 0
-  switch i64 %status, label %fail [ i64 DONE, label %done i64 MISFIT, label %other ]
-done:
-  ret i32 0
-other:
-  %s = call ptr @ask(ptr @"jl.slot.method.__setitem__", ptr %a, ptr %b, ptr %c, i64 3)
-  %none = icmp eq ptr %s, null
-  br i1 %none, label %fail, label %drop
-drop:
-  call void @Py_DecRef(ptr %s)
-  ret i32 0
+  %done = icmp eq i64 %status, DONE
+  %answer = select i1 %done, i32 0, i32 -1
+  ret i32 %answer
 raise:
   call void @jl.host.raise(ptr %ctx)
-  br label %fail
-fail:
   ret i32 -1
 }
 """
@@ -126,14 +111,17 @@ raise:
   ret ptr null
 }
 """
-# Of the slots of subscripts, which are much code: they lead to what `load_subscripts` has put into cells, and to Python before that.
-_LATER = """
+# Subscripts are much code: their slots lead to what `load_subscripts` has put into cells, and to Python before that, and where that has no answer.
+_SUBSCRIPT_ENTRIES = """
 define ptr @slot.subscript(ptr %a, ptr %b) {
   %f = load ptr, ptr @jl.slot.native.get
-  %none = icmp eq ptr %f, null
-  br i1 %none, label %other, label %go
+  %later = icmp eq ptr %f, null
+  br i1 %later, label %other, label %go
 go:
-  %r = tail call ptr %f(ptr %a, ptr %b)
+  %r = call ptr %f(ptr %a, ptr %b)
+  %none = icmp eq ptr %r, null
+  br i1 %none, label %other, label %done
+done:
   ret ptr %r
 other:
   %s = call ptr @ask(ptr @"jl.slot.method.__getitem__", ptr %a, ptr %b, ptr null, i64 2)
@@ -141,24 +129,27 @@ other:
 }
 
 define i32 @slot.assign(ptr %a, ptr %b, ptr %c) {
-  %f = load ptr, ptr @jl.slot.native.set
-  %none = icmp eq ptr %f, null
-  br i1 %none, label %look, label %go
-go:
-  %r = tail call i32 %f(ptr %a, ptr %b, ptr %c)
-  ret i32 %r
-look:
   %delete = icmp eq ptr %c, null
-  br i1 %delete, label %remove, label %set
+  br i1 %delete, label %remove, label %look
 remove:
   %d = call ptr @ask(ptr @"jl.slot.method.__delitem__", ptr %a, ptr %b, ptr null, i64 2)
   br label %fail
-set:
+look:
+  %f = load ptr, ptr @jl.slot.native.set
+  %later = icmp eq ptr %f, null
+  br i1 %later, label %other, label %go
+go:
+  %r = call i32 %f(ptr %a, ptr %b, ptr %c)
+  %set = icmp eq i32 %r, 0
+  br i1 %set, label %done, label %other
+other:
   %s = call ptr @ask(ptr @"jl.slot.method.__setitem__", ptr %a, ptr %b, ptr %c, i64 3)
-  %none.s = icmp eq ptr %s, null
-  br i1 %none.s, label %fail, label %drop
+  %failed = icmp eq ptr %s, null
+  br i1 %failed, label %fail, label %drop
 drop:
   call void @Py_DecRef(ptr %s)
+  br label %done
+done:
   ret i32 0
 fail:
   ret i32 -1
@@ -188,7 +179,7 @@ other:
 
 
 def _module() -> Any:
-    """A module in which `_ASK` and what stands behind it can be."""
+    """A module in which the texts above can be."""
     from jitlang.codegen.module import Module
     from jitlang.codegen.script.entry import prelude
 
@@ -237,7 +228,7 @@ def _build() -> tuple[str, dict[str, Any]]:
         parts.append(_function("ptr", slot, 1, callee(kernel, _OBJECT), 1, "null", method))
     for slot, (kernel, kind, method) in _ANSWERS.items():
         parts.append(_function(kind, slot, 1, callee(kernel, _OBJECT), 1, "-1", method))
-    return _text(module, [*parts, _LATER], {})
+    return _text(module, [*parts, _SUBSCRIPT_ENTRIES], {})
 
 
 def _build_subscripts() -> tuple[str, dict[str, Any]]:
@@ -246,9 +237,8 @@ def _build_subscripts() -> tuple[str, dict[str, Any]]:
         "SET": (subscripts.set_item, _OBJECT, _OBJECT, _OBJECT),
         "WRAP": (objects.wrapped, objects.Tensor),
         "DONE": DONE,
-        "MISFIT": MISFIT,
     }
-    return _text(_module(), [_ASK, _SUBSCRIPTS], words)
+    return _text(_module(), [_SUBSCRIPTS], words)
 
 
 def _build_over() -> tuple[str, dict[str, Any]]:

@@ -18,7 +18,6 @@ C_TYPES: dict[str, Any] = {
     "uint8": ctypes.c_uint8,
     "bool": ctypes.c_bool,
 }
-_ARRAY_CODES = {"float32": "f", "float64": "d", "int32": "i", "int64": "q", "uint8": "B", "bool": "B"}  # of the module array
 _NUMBERS = {bool, int, float}
 _RANGES = {"int32": (-(2**31), 2**31), "int64": (-(2**63), 2**63), "uint8": (0, 256)}
 
@@ -109,7 +108,7 @@ def _cast(value: Any, dtype: DType) -> Any:
 
 def _packed(values: list[Any], dtype: DType) -> bytes:
     """The values in memory, as the dtype has them."""
-    code = _ARRAY_CODES[dtype.name]
+    code = "B" if dtype.kind == "b" else C_TYPES[dtype.name]._type_  # the letters of the module array
     try:
         return array.array(code, map(bool, values) if dtype.kind == "b" else values).tobytes()
     except (TypeError, OverflowError, ValueError):  # a float for an int, or a number that does not fit

@@ -2,13 +2,13 @@
 
 | given | result |
 |---|---|
-| ``%v = aten::select(aten::select(%x, 0, %i), 0, %j)``, ``%n: int = aten::item_int(%v)``, ``%x`` of rank 2 and known dtype | ``%n: int = aten::element_int.r2(%x, %i, %j, "int64")`` |
+| ``%v = aten::select(aten::select(%x, 0, %i), 0, %j, 1)``, ``%n: int = aten::item_int(%v)``, ``%x`` of rank 2 and known dtype | ``%n: int = aten::element_int.r2(%x, %i, %j, "int64", "01")`` |
 | the same with ``aten::item_float``, ``aten::item_bool`` | ``element_float``, ``element_bool`` |
 | ``aten::item_bool(aten::eq(%v, %w))`` and the other comparisons, both of one dtype | ``py::eq`` of two elements |
-| ``aten::fill_(%v, %n)`` whose result is not used | ``aten::set_element.r2_int(%x, %i, %j, %n, "int64")`` |
+| ``aten::fill_(%v, %n)`` whose result is not used | ``aten::set_element.r2_int(%x, %i, %j, %n, "int64", "01")`` |
 
 The selects must have no other use, and nothing between them may raise or write; what reads the element stands where they stood, so an index
-out of range is reported as before, in the same order.
+out of range is reported as before, in the same order; the digits are what errors call the dimensions (``"00"`` for ``x[i][j]``).
 """
 
 from __future__ import annotations
@@ -53,20 +53,24 @@ class _Chain:
     selects: list[Node]
     dtype: str
     kind: Type
+    places: str
 
 
 def _chain(value: Value) -> _Chain | None:
     """How `value`, of rank 0, was selected out of a tensor of known rank and dtype; None if otherwise."""
     indices: list[Value] = []
     selects: list[Node] = []
+    places = ""
     while True:
         node = value.node
         if node is None or node.kind != "aten::select" or len(value.uses) != 1:
             return None
-        base, dim, index = node.inputs
-        if not dim.is_constant or dim.constant != 0 or not isinstance(base.type, TensorType) or base.type.rank is None:
+        base, dim, index, *named = node.inputs
+        place = named[0] if named else dim
+        if not dim.is_constant or dim.constant != 0 or not place.is_constant or not isinstance(base.type, TensorType) or base.type.rank is None:
             return None
         indices.insert(0, index)
+        places = f"{place.constant}{places}"
         selects.append(node)
         outer = base.node
         if outer is None or outer.kind != "aten::select" or len(base.uses) != 1 or outer.block is not node.block:
@@ -76,7 +80,7 @@ def _chain(value: Value) -> _Chain | None:
         return None
     if base.type.dtype is None or len(indices) > RANKS:
         return None
-    return _Chain(base, indices, selects, base.type.dtype.name, _OF_KIND[base.type.dtype.kind])
+    return _Chain(base, indices, selects, base.type.dtype.name, _OF_KIND[base.type.dtype.kind], places)
 
 
 def _adjacent(nodes: list[Node], end: Node) -> bool:
@@ -103,11 +107,16 @@ def _readable(chain: _Chain | None, reader: Node) -> bool:
     return not any(n.blocks or may_write(n) for n in between)
 
 
+def _texts(chain: _Chain, before: Node) -> list[Value]:
+    """The dtype, and the numbers of the dimensions."""
+    return [Node("prim::Constant", (), (STR,), where=before.range, value=text).insert_before(before).output for text in (chain.dtype, chain.places)]
+
+
 def _element(chain: _Chain, kind: Type) -> Value:
     """The node that reads the element, in the place of the selects."""
     before = chain.selects[0]
-    text = Node("prim::Constant", (), (STR,), where=before.range, value=chain.dtype).insert_before(before).output
-    node = Node(f"aten::element_{kind}", [chain.base, *chain.indices, text], (kind,), where=before.range, overload=f"r{len(chain.indices)}")
+    texts = _texts(chain, before)
+    node = Node(f"aten::element_{kind}", [chain.base, *chain.indices, *texts], (kind,), where=before.range, overload=f"r{len(chain.indices)}")
     return node.insert_before(before).output
 
 
@@ -162,8 +171,8 @@ def _write(node: Node, budget: Budget) -> bool:
     allowed = {INT: ("int64", "float32", "float64"), FLOAT: ("float32", "float64")}
     if chain.dtype not in allowed[value.type] or not budget.take():
         return False
-    text = Node("prim::Constant", (), (STR,), where=node.range, value=chain.dtype).insert_before(node).output
-    made = Node("aten::set_element", [chain.base, *chain.indices, value, text], (), where=node.range, overload=f"r{len(chain.indices)}_{value.type}")
+    texts = _texts(chain, node)
+    made = Node("aten::set_element", [chain.base, *chain.indices, value, *texts], (), where=node.range, overload=f"r{len(chain.indices)}_{value.type}")
     made.insert_before(node)
     node.destroy()
     _remove(chain)

@@ -14,7 +14,8 @@ from jitlang.tensor.kernels.creation import check_fits
 from jitlang.tensor.kernels.iteration import broadcast_into, run
 from jitlang.tensor.kernels.pointwise import cast_function, cast_tensor, dtype_text, writing
 from jitlang.tensor.kernels.scalars import load_float, load_int, store_float, store_int
-from jitlang.tensor.kernels.tensors import empty, list_text, release, retain, shape_text, tensor_at
+from jitlang.tensor.kernels.stack_views import begin_view, keep_dims, put_dim, put_new_dim
+from jitlang.tensor.kernels.tensors import empty, finish, list_text, release, retain, shape_text, tensor_at
 from jitlang.tensor.kernels.views import contiguous, expand, from_start, select, transpose
 from jitlang.tensor.layout import BOOL, INT32, INT64, MAX_RANK, NUMBER, UINT8, Iteration, TensorImpl
 from jitlang.tensor.promotion import is_float, item_bytes
@@ -228,10 +229,64 @@ def add_offsets(plan: ptr[IndexPlan], it: ptr[Iteration], t: Tensor, size: i64, 
     return bad
 
 
+@struct
+class Widened:
+    """A tensor with a dimension of size 1 for each mask without dimensions, and the index that takes its element or none."""
+
+    view: array[TensorImpl, 1]
+    list: array[List, 1]
+    tensors: array[ptr[u8], MAX_RANK]
+    flags: array[TensorImpl, MAX_RANK]
+    zero: array[i64, 1]
+
+
+@kernel
+def widen(self: Tensor, indices: ptr[List], w: ptr[Widened]) -> b1:
+    """Fills `w`, where the index, which was checked, has a mask without dimensions; says whether."""
+    masks = 0
+    for i in range(indices.length):
+        t = tensor_at(indices, i)
+        masks += i64(t != null(Tensor) and is_mask(t) and t.rank == 0)
+    if masks == 0:
+        return False
+    begin_view(w.view, self)
+    w.list.data = cast(ptr[u8], w.tensors)
+    w.list.length = 0
+    w.zero[0] = 0
+    d = 0
+    for i in range(indices.length):
+        t = tensor_at(indices, i)
+        takes = 1
+        if t != null(Tensor) and is_mask(t):
+            takes = t.rank
+        check(w.list.length < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", indices.length)
+        if takes == 0:
+            flag = w.flags + i
+            begin_view(flag, t)
+            flag.dtype = INT64
+            flag.data = cast(ptr[u8], w.zero)
+            put_dim(flag, i64(t.data[0] != 0), 1)
+            finish(flag)
+            t = flag
+            put_new_dim(w.view, self, d)
+        else:
+            keep_dims(w.view, self, d, takes)
+            d += takes
+        w.tensors[i] = cast(ptr[u8], t)
+        w.list.length = w.list.length + 1
+    keep_dims(w.view, self, d, self.rank - d)
+    finish(w.view)
+    return True
+
+
 @kernel(extern=True)
 def plan_index(self: Tensor, indices: ptr[List], plan: ptr[IndexPlan]) -> None:
     """Works out an index. The caller releases ``plan.holder``."""
     check_index(self, indices)
+    w = local(Widened, 1)
+    if widen(self, indices, w):
+        self = w.view
+        indices = w.list
     by_dim = local(Tensor, MAX_RANK)
     spread_indices(self, indices, by_dim)
     it = local(Iteration, 1)
@@ -375,7 +430,7 @@ def may_put(self: Tensor, indices: ptr[List], values: Tensor) -> b1:
     for i in range(indices.length):
         t = tensor_at(indices, i)
         if t != null(Tensor):
-            if is_mask(t):
+            if is_mask(t) and t.rank > 0:
                 masks += 1
             else:
                 others += 1

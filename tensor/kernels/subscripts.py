@@ -21,12 +21,11 @@ from jitlang.tensor.kernels.indexing import is_mask
 from jitlang.tensor.kernels.objects import FACES, Tensor, impl_of, tensor_of
 from jitlang.tensor.kernels.pointwise import assign
 from jitlang.tensor.kernels.scalars import load_int, number
+from jitlang.tensor.kernels.stack_views import STACK, begin_view, keep_dims, put_dim, put_new_dim
 from jitlang.tensor.kernels.tensors import finish, new_view
 from jitlang.tensor.kernels.views import position, slice_bounds
-from jitlang.tensor.layout import CONTIGUOUS, HEAD, INT64, MAX_RANK, TensorImpl
+from jitlang.tensor.layout import HEAD, MAX_RANK, TensorImpl
 from jitlang.tensor.promotion import is_float, item_bytes
-
-STACK = 1 << 40  # references of a view on the stack: nothing that counts them ever frees it
 
 slice_parts = extern("PySlice_Unpack", [O, ptr[i64], ptr[i64], ptr[i64]], i32)
 
@@ -35,17 +34,17 @@ slice_parts = extern("PySlice_Unpack", [O, ptr[i64], ptr[i64], ptr[i64]], i32)
 class Subscript:
     """An index, worked out.
 
-    `list` are the index tensors for the first `reached` dimensions of `view`, null where there is none; `flags` those among them that stand for bools and
-    masks without dimensions, with their elements in `zeros`.
+    `list` are the index tensors for the first `reached` dimensions of `view`, null where there is none; `masks` of them have no dimensions. `flags` stand
+    for bools, which are such masks.
     """
 
     view: array[TensorImpl, 1]
     list: array[List, 1]
-    tensors: array[ptr[u8], MAX_RANK]
+    tensors: array[ptr[u8], 2 * MAX_RANK]
     reached: i64
-    flags: array[TensorImpl, MAX_RANK]
-    zeros: array[i64, MAX_RANK]
-    bools: i64
+    masks: i64
+    flags: array[TensorImpl, 2]
+    rooms: array[i64, 2]
 
 
 @kernel
@@ -71,34 +70,12 @@ def entry(index: O, i: i64) -> O:
 
 
 @kernel
-def put_dim(view: Tensor, size: i64, stride: i64) -> None:
-    """Adds a dimension to the view."""
-    check(view.rank < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", view.rank + 1)
-    view.sizes[view.rank] = size
-    view.strides[view.rank] = stride
-    view.rank = view.rank + 1
-
-
-@kernel
-def keep_dims(view: Tensor, self: Tensor, first: i64, count: i64) -> None:
-    """Adds dimensions of the tensor to the view as they are."""
-    for d in range(first, first + count):
-        put_dim(view, self.sizes[d], self.strides[d])
-
-
-@kernel
-def put_new_dim(view: Tensor, self: Tensor, before: i64) -> None:
-    """Adds a dimension of size 1 in front of dimension `before` of the tensor."""
-    stride = 1
-    if before < self.rank:
-        stride = self.sizes[before] * self.strides[before]
-    put_dim(view, 1, stride)
-
-
-@kernel
 def put_tensor(s: ptr[Subscript], t: Tensor, takes: i64) -> None:
     """Enters an index tensor for the `takes` dimensions that are added next."""
     check(s.view.rank + takes <= MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", s.view.rank + takes)
+    if takes == 0:
+        check(s.masks < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", s.masks + 1)
+        s.masks = s.masks + 1
     while s.reached < s.view.rank:
         s.tensors[s.list.length] = null(ptr[u8])
         s.list.length = s.list.length + 1
@@ -109,25 +86,9 @@ def put_tensor(s: ptr[Subscript], t: Tensor, takes: i64) -> None:
 
 
 @kernel
-def put_flag(s: ptr[Subscript], self: Tensor, before: i64, value: b1) -> None:
-    """Enters a bool: a new dimension of size 1, of which an index tensor takes the one element, or none."""
-    check(s.bools < MAX_RANK, "RuntimeError", "a tensor has at most 8 dimensions, not {}", s.bools + 1)
-    t = s.flags + s.bools
-    s.zeros[s.bools] = 0
-    t.references = STACK
-    t.storage = self.storage
-    t.data = cast(ptr[u8], s.zeros + s.bools)
-    t.numel = i64(value)
-    t.dtype = INT64
-    t.device = self.device
-    t.rank = 1
-    t.flags = CONTIGUOUS
-    t.python = null(O)
-    t.sizes[0] = i64(value)
-    t.strides[0] = 1
-    s.bools = s.bools + 1
-    put_tensor(s, t, 1)
-    put_new_dim(s.view, self, before)
+def put_flag(s: ptr[Subscript], value: b1) -> None:
+    """Enters a bool: a mask without dimensions."""
+    put_tensor(s, number(s.flags + i64(value), cast(ptr[u8], s.rooms + i64(value)), value), 0)
 
 
 @kernel
@@ -154,8 +115,8 @@ def put_slice(view: Tensor, self: Tensor, d: i64, object: O) -> i64:
 
 @kernel
 def drop_dim(view: Tensor, self: Tensor, d: i64, at: i64) -> None:
-    """Element `at` of dimension `d` of the tensor: the view has no such dimension. An error numbers it among those that are left, as scripts, which select one by one."""
-    view.data = view.data + position(at, self.sizes[d], view.rank) * self.strides[d] * item_bytes(self.dtype)
+    """Element `at` of dimension `d` of the tensor: the view has no such dimension."""
+    view.data = view.data + position(at, self.sizes[d], d) * self.strides[d] * item_bytes(self.dtype)
 
 
 @kernel
@@ -184,15 +145,11 @@ def work_out(self: Tensor, index: O, s: ptr[Subscript]) -> i64:
     if used < 0:
         return MISFIT
     view = s.view
-    memcpy(cast(ptr[u8], view), cast(ptr[u8], self), sizeof(TensorImpl))
-    view.references = STACK
-    view.python = null(O)
-    view.flags = self.flags & ~HEAD
-    view.rank = 0
+    begin_view(view, self)
     s.list.length = 0
     s.list.data = cast(ptr[u8], s.tensors)
     s.reached = 0
-    s.bools = 0
+    s.masks = 0
     d = 0
     for i in range(count):
         object = entry(index, i)
@@ -210,12 +167,10 @@ def work_out(self: Tensor, index: O, s: ptr[Subscript]) -> i64:
             keep_dims(view, self, d, self.rank - used)
             d += self.rank - used
         elif kind == PYTHON.bool:
-            put_flag(s, self, d, object == PYTHON.true)
+            put_flag(s, object == PYTHON.true)
         else:
             t = tensor_of(object)
-            if t.rank == 0 and is_mask(t):
-                put_flag(s, self, d, t.data[0] != 0)
-            elif t.rank == 0 and is_float(t.dtype) == 0:
+            if t.rank == 0 and is_float(t.dtype) == 0 and not is_mask(t):
                 drop_dim(view, self, d, load_int(t.data, t.dtype))
                 d += 1
             else:

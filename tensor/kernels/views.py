@@ -111,7 +111,13 @@ def select(self: Tensor, dim: i64, index: i64) -> Tensor:
     """Element `index` of a dimension, which goes away."""
     check(self.rank > 0, "IndexError", "select() cannot be applied to a 0-dim tensor.")
     d = wrapped_dim(dim, self.rank)
-    t = new_view(self, self.rank - 1, position(index, self.sizes[d], d) * self.strides[d])
+    return select_item(self, d, index, d)
+
+
+@kernel(extern=True)
+def select_item(self: Tensor, d: i64, index: i64, place: i64) -> Tensor:
+    """Element `index` of dimension `d`, which goes away; an error calls it dimension `place`."""
+    t = new_view(self, self.rank - 1, position(index, self.sizes[d], place) * self.strides[d])
     for k in range(t.rank):
         source = k + 1 if k >= d else k
         t.sizes[k] = self.sizes[source]

@@ -44,6 +44,13 @@ def select_native(self: Tensor, dim: i64, index: i64) -> Tensor:
 
 
 @kernel
+def select_item_native(self: Tensor, dim: i64, index: i64, place: i64) -> Tensor:
+    """Element `index` of a dimension that an error calls `place`."""
+    check(dim >= 0 and dim < self.rank, "IndexError", "there is no dimension {} to select from", dim)
+    return views.select_item(self, dim, index, place)
+
+
+@kernel
 def slice_native(self: Tensor, dim: i64, start: Any, end: Any, step: i64) -> Tensor:
     """``start:end:step`` of a dimension."""
     first, last = 0, (1 << 63) - 1
@@ -104,6 +111,15 @@ view(
     select_native,
     _fewer,
     [Sample(X, 1, 2), Sample(M, -1, -1), Sample(X, 0, 2, error=True), Sample(NONE, 0, 0, error=True), Sample(X, 3, 0, error=True)],
+)
+view(
+    "select.item(Tensor(a) self, int dim, int index, int place) -> Tensor(a)",
+    "One element of a dimension in front of which a subscript has taken others away: errors number it as the user does.",
+    select_item_native,
+    _fewer,
+    [Sample(X, 1, 2, 2), Sample(M, 0, -1, 1), Sample(X, 0, 2, 1, error=True), Sample(X, 3, 0, 4, error=True)],
+    variants=(),
+    extra={"oracle": lambda x, dim, index, place: x.select(dim, index)},
 )
 view(
     "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",

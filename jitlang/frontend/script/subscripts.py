@@ -349,7 +349,8 @@ class Subscripts(Tables):
 
     def tensor_view(self, base: Value, parts: list[Result]) -> tuple[Value, list[Value]]:
         """Applies ints, slices, None and ``...``; returns the view and, if there are any, the tensors that index its dimensions."""
-        view, dim, indices, used = base, 0, [], False
+        view, indices, used = base, [], False
+        dim, place = 0, 0  # of the view, and of the tensor itself
         consumed = sum(self.dims_of(p) for p in parts)
         self.check_indices(base, parts, consumed)
         for at, part in enumerate(parts):
@@ -358,19 +359,23 @@ class Subscripts(Tables):
                 for _ in range(skipped):
                     indices.append(self.no_index())
                 dim += skipped
+                place += skipped
                 continue
             if isinstance(part, Static) and isinstance(part.value, SliceValue):
                 view = self.sliced(view, dim, part.value)
                 indices.append(self.no_index())
                 dim += 1
+                place += 1
                 continue
-            value = self.value(part, "the index")
+            value = self.number_index(self.value(part, "the index"))
             if value.type == NONE:
                 view = self.op("aten::unsqueeze", view, self.constant(dim))
                 indices.append(self.no_index())
                 dim += 1
             elif value.type == INT:
-                view = self.op("aten::select", view, self.constant(dim), value)
+                named = [] if place == dim else [self.constant(place)]
+                view = self.op("aten::select", view, self.constant(dim), value, *named)
+                place += 1
             else:
                 tensor = self.index_tensor(value)
                 indices.append(self.emit("prim::Some", (tensor,), (OptionalType(tensor.type),)).output)
@@ -378,8 +383,14 @@ class Subscripts(Tables):
                 if taken is None and at + 1 < len(parts):
                     self.type_error("the rank of a mask must be known where more indices follow it")
                 dim += taken or 0
+                place += taken or 0
                 used = True
         return view, indices if used else []
+
+    def number_index(self, value: Value) -> Value:
+        """A tensor of one whole number, without dimensions, as that number: it selects, and does not copy."""
+        whole = isinstance(value.type, TensorType) and value.type.rank == 0 and value.type.dtype is not None and value.type.dtype.name in ("int32", "int64")
+        return self.op("aten::item_int", value) if whole else value
 
     def check_indices(self, base: Value, parts: list[Result], consumed: int) -> None:
         """Raises IndexError where an index has more places than the tensor has dimensions, as eager code does before it looks at any of them."""

@@ -25,7 +25,7 @@ from jitlang.tensor.loops import all_loops
 from jitlang.types import BOOL, DEVICE, DTYPE, DTYPES, F32, F64, I64, INT, STR, U8, ListType, OptionalType, Pointer, Type, machine_type
 
 ROWS = [r for r in all_operators() if isinstance(r.native, Kernel)]
-WORDS = {"rounding_mode": "floor", "indexing": "ij", "ord": "fro", "equation": "ij,jk->ik", "dtype": "float32", "p": "fro"}
+WORDS = {"rounding_mode": "floor", "indexing": "ij", "ord": "fro", "equation": "ij,jk->ik", "dtype": "float32", "places": "0123", "p": "fro"}
 
 
 def runtime_kernels() -> list[Instance]:

@@ -119,11 +119,11 @@ def reduced_rank(first: Any, dims: Any, keep: Any) -> int | None:
         return None
     if keep:
         return first.rank
-    if dims is None or dims == []:
-        return 0
     if isinstance(dims, int):
         return max(first.rank - 1, 0)
-    return max(first.rank - len(dims), 0) if isinstance(dims, list | tuple) else None
+    if dims is None or isinstance(dims, list | tuple):
+        return max(first.rank - len(dims), 0) if dims else 0  # none named: all of them
+    return None
 
 
 def rule(dtype: Any, dims_at: int | None, keep_at: int | None, dtype_at: int | None = None) -> rules.Rule:

@@ -51,6 +51,10 @@ def dtype_named(name: str) -> DType:
     return _BY_NAME[name]
 
 
+# Python's classes as dtypes, as PyTorch takes them: ``zeros(2, dtype=float)`` holds float64.
+CLASS_DTYPES: dict[type, DType] = {bool: _BY_NAME["bool"], int: _BY_NAME["int64"], float: _BY_NAME["float64"]}
+
+
 def dtype_coded(code: int) -> DType:
     """The dtype with that native code; KeyError where there is none."""
     return _BY_CODE[code]

@@ -8,7 +8,7 @@ from typing import Any
 
 from jitlang.tensor.callables import operator
 from jitlang.tensor.handles import Tensor, impl
-from jitlang.types import DType, dtype_named
+from jitlang.types import CLASS_DTYPES, DType, dtype_named
 
 C_TYPES: dict[str, Any] = {
     "float32": ctypes.c_float,
@@ -115,7 +115,7 @@ def _packed(values: list[Any], dtype: DType) -> bytes:
         return array.array(code, [_cast(v, dtype) for v in values]).tobytes()
 
 
-def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Any:
+def tensor(data: Any, *, dtype: DType | type | None = None, device: Any = None, requires_grad: bool = False) -> Any:
     """A new tensor with the values of a number, of nested lists, of an array or of a tensor.
 
     Raises:
@@ -127,6 +127,10 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
 
     if device is not None:
         check_device(device)
+    if isinstance(dtype, type):
+        if dtype not in CLASS_DTYPES:
+            raise TypeError(f"dtype must be a dtype of jitlang, or bool, int or float, not {dtype.__name__}")
+        dtype = CLASS_DTYPES[dtype]
     if isinstance(data, Tensor):
         return operator("to")(operator("clone")(data), dtype or data.dtype)
     if hasattr(data, "__array_interface__") and not isinstance(data, int | float):

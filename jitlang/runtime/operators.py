@@ -21,7 +21,7 @@ from jitlang.registry import Operator
 from jitlang.runtime.function import Callee, Key, make_function
 from jitlang.source import Source
 from jitlang.tensor.handles import Tensor
-from jitlang.types import NONE, STR, Type
+from jitlang.types import CLASS_DTYPES, NONE, STR, Type
 
 
 class OperatorCallee(Callee):
@@ -90,6 +90,8 @@ def _plain(value: Any) -> Any:
     for kind in _BASES:
         if isinstance(value, kind):
             return kind(value)
+    if isinstance(value, type) and value in CLASS_DTYPES:
+        return CLASS_DTYPES[value]
     if not isinstance(value, Tensor):
         base = base_type(type(value))
         if base in (bool, int, float):

@@ -346,7 +346,7 @@ class Calls(Nested):
         if unknown:
             self.type_error(f"{name}() takes no '{sorted(unknown)[0]}'")
         given = keywords.get("dtype", positional[1] if len(positional) > 1 else None)
-        dtype = self.value(given, "'dtype'") if given is not None else None
+        dtype = self.operand(given, "'dtype'") if given is not None else None
         if dtype is not None and dtype.type == NONE:
             dtype = None
         if name == "as_tensor" and isinstance(data.type, TensorType) and dtype is None:

@@ -188,7 +188,7 @@ class Classes(Tensors):
             return None
         space = module.__name__.split(".")[-1]
         for kind in (f"aten::{space}_{name}", f"aten::{name}"):
-            if overloads(kind) and not isinstance(getattr(module, name, None), type | types.ModuleType):
+            if overloads(kind) and not isinstance(getattr(module, name, None), type | types.ModuleType | DType):
                 return None if isinstance(getattr(module, name, None), types.FunctionType) and space == "functional" else kind
         return None
 

@@ -20,6 +20,7 @@ from jitlang.registry import Operator, overloads
 from jitlang.schema import MISSING
 from jitlang.types import (
     BOOL,
+    CLASS_DTYPES,
     DEVICE,
     DTYPE,
     FLOAT,
@@ -308,8 +309,8 @@ class Tensors(Subscripts):
 
     def tensor_call(self, kind: str, positional: Sequence[Result], keywords: dict[str, Result]) -> Result:
         """Calls an ``aten`` operator as Python code does: ``view(2, 3)`` for ``view([2, 3])``, lists of sizes from shapes."""
-        args = [self.value(p, "an argument") for p in positional]
-        named = {k: self.value(v, f"'{k}'") for k, v in keywords.items() if not self.ignored(k, v)}
+        args = [self.operand(p, "an argument") for p in positional]
+        named = {k: self.operand(v, f"'{k}'") for k, v in keywords.items() if not self.ignored(k, v)}
         rows = overloads(kind)
         found = self.try_op(kind, args, named)
         if found is None:
@@ -322,6 +323,12 @@ class Tensors(Subscripts):
             self.op(kind, *args, **named)
             raise AssertionError
         return found
+
+    def operand(self, value: Result, what: str) -> Value:
+        """An argument of an operator: of Python's classes, those that stand for dtypes are such."""
+        if isinstance(value, Static) and isinstance(value.value, type) and value.value in CLASS_DTYPES:
+            return self.constant(CLASS_DTYPES[value.value], DTYPE)
+        return self.value(value, what)
 
     def ignored(self, name: str, value: Result) -> bool:
         """Keyword arguments of creation functions that have no effect here."""

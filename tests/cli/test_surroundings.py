@@ -85,7 +85,7 @@ def interrupted(*arguments: str | Path, wait_for: str) -> tuple[int, str]:
     try:
         assert child.stdout is not None
         assert child.stdout.readline().startswith(wait_for)
-        time.sleep(0.05)
+        time.sleep(0.2)
         child.send_signal(signal.SIGINT)
         _, err = child.communicate(timeout=60)
     finally:

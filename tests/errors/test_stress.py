@@ -89,8 +89,8 @@ def test_ctrl_c_stops_an_endless_loop(name: str, tmp_path: Path) -> None:
 
 MAKING = """
 import jitlang as jl
-print("running", flush=True)
 try:
+    print("running", flush=True)
     for dtype in (jl.float32, jl.float64, jl.int64):
         x = jl.ones(3, dtype=dtype)
         for name in ("sin", "exp", "tanh", "abs", "sqrt", "erf", "neg", "sigmoid"):

@@ -247,3 +247,34 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 @pytest.mark.parametrize(("function", "args"), CASES, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_kinds(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
     check(function, *args)
+
+
+def sides_of_two_types(n: int, s: str) -> str:
+    return f"{n if n > 1 else ''}|{n if n > 1 else s!r:>5}|{None if n else 2.5}|{(1, 2) if n else [3]}"
+
+
+def three_sides(n: int) -> str:
+    return f"{'x' if n > 2 else n if n > 1 else 0.5:>{n + 3}}"
+
+
+def a_side_that_narrows(n: int | None) -> str:
+    return f"{n + 1 if n is not None else 'none'}{n if n is not None else -1}"
+
+
+def a_side_that_raises(n: int) -> str:
+    return f"{1 / n if n else 'inf'}"
+
+
+@pytest.mark.parametrize(("function", "arguments"), [(sides_of_two_types, (n, "q")) for n in (0, 1, 3)] + [(three_sides, (n,)) for n in (0, 2, 5)])
+def test_a_ternary_as_text(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    check(function, *arguments)
+
+
+@pytest.mark.parametrize("n", [None, 4])
+def test_a_narrowed_ternary_as_text(n: int | None) -> None:
+    check(a_side_that_narrows, n)
+
+
+@pytest.mark.parametrize("n", [0, 3])
+def test_a_ternary_as_text_takes_one_side(n: int) -> None:
+    check(a_side_that_raises, n)

@@ -97,22 +97,28 @@ class Conditions(Operators):
             isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
         )
 
-    def ternary(self, node: ast.IfExp) -> Result:
-        """``a if test else b``."""
+    def ternary(self, node: ast.IfExp, finish: Callable[[Result], Result] | None = None) -> Result:
+        """``a if test else b``; `finish` makes of each side what both have in common."""
+
+        def side(node: ast.expr) -> Result:
+            if finish is None:
+                return self.expr(node)
+            return self.ternary(node, finish) if isinstance(node, ast.IfExp) else finish(self.expr(node))
+
         cond = self.test(node.test)
         if isinstance(cond.truth, Static):
             self.assume(cond.when_true if cond.truth.value else cond.when_false)
-            return self.expr(node.body if cond.truth.value else node.orelse)
+            return side(node.body if cond.truth.value else node.orelse)
 
         def then() -> Result:
             self.assume(cond.when_true)
-            return self.expr(node.body)
+            return side(node.body)
 
         def other() -> Result:
             self.assume(cond.when_false)
-            return self.expr(node.orelse)
+            return side(node.orelse)
 
-        if isinstance(node.body, ast.Name | ast.Lambda | ast.Attribute) and isinstance(node.orelse, ast.Name | ast.Lambda | ast.Attribute):
+        if finish is None and isinstance(node.body, ast.Name | ast.Lambda | ast.Attribute) and isinstance(node.orelse, ast.Name | ast.Lambda | ast.Attribute):
             mark = self.mark()
             with contextlib.suppress(Left):  # a name that no path has defined: the other side may still be taken
                 sides = self.expr(node.body), self.expr(node.orelse)

@@ -41,11 +41,16 @@ class Strings(Comprehensions):
 
     def formatted(self, node: ast.FormattedValue) -> Value:
         """``{value!conversion:spec}``."""
-        with self.at(node.value):
-            value = self.expr(node.value)
-            conversion = chr(node.conversion) if node.conversion != -1 else ""
+        conversion = chr(node.conversion) if node.conversion != -1 else ""
+
+        def text(value: Result) -> Value:
             spec = self.joined_string(node.format_spec) if isinstance(node.format_spec, ast.JoinedStr) else None
             return self.format_value(value, conversion, spec)
+
+        with self.at(node.value):
+            if isinstance(node.value, ast.IfExp):  # the sides may have different types: each becomes text
+                return self.value(self.ternary(node.value, text), "the text")
+            return text(self.expr(node.value))
 
     def format_value(self, value: Result, conversion: str, spec: Value | None) -> Value:
         """A value by a conversion (r, s, a or none) and a specification."""

@@ -137,10 +137,11 @@ def annotation_type(annotation: Any, scope: Mapping[str, Any] | None = None) -> 
 
     Raises ScriptTypeError for what is no type of the language.
     """
-    if isinstance(annotation, ForwardRef):
-        annotation = annotation.__forward_arg__
-    if isinstance(annotation, str):
-        annotation = _evaluate(annotation, {} if scope is None else scope)
+    for _ in range(2):  # a text in quotes under ``from __future__ import annotations`` is a text of a text
+        if isinstance(annotation, ForwardRef):
+            annotation = annotation.__forward_arg__
+        if isinstance(annotation, str):
+            annotation = _evaluate(annotation, {} if scope is None else scope)
     if annotation is inspect.Parameter.empty:
         return None
     try:

@@ -175,3 +175,11 @@ def test_signatures() -> None:
         ("d", "None", False, True, False),
     ]
     assert not info.annotated
+
+
+def test_a_text_of_a_text() -> None:
+    scope = {"NotedPoint": NotedPoint, "loop": "loop"}
+    assert annotation_type("'NotedPoint'", scope) == annotation_type(NotedPoint)
+    assert annotation_type("list['int']") == ListType(INT)
+    with pytest.raises(ScriptTypeError, match="'loop' is not a type of the language"):
+        annotation_type("loop", scope)

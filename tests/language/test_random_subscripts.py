@@ -33,10 +33,8 @@ def subscript(r: random.Random) -> str:
     return ", ".join(chosen)
 
 
-def module_of(seed: int, folder: Path) -> ModuleType:
-    r = random.Random(seed)
-    functions = [f"def f{k}({PARAMETERS}):\n    {r.choice(BODIES).format(subscript(r))}\n" for k in range(COUNT)]
-    file = folder / f"subscripts_{seed}.py"
+def module_of(functions: list[str], folder: Path) -> ModuleType:
+    file = folder / "subscripts.py"
     file.write_text("import jitlang as jl\n\n\n" + "\n\n".join(functions), "utf-8")
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None and spec.loader is not None
@@ -60,6 +58,29 @@ def arguments(r: random.Random) -> list[Any]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_scripts_index_as_eager_code_does(seed: int, tmp_path: Path) -> None:
-    module = module_of(seed, tmp_path)
+    r = random.Random(seed)
+    module = module_of([f"def f{k}({PARAMETERS}):\n    {r.choice(BODIES).format(subscript(r))}\n" for k in range(COUNT)], tmp_path)
     for k in range(COUNT):
         check(getattr(module, f"f{k}"), *arguments(random.Random(k)), messages=True)
+
+
+PLAIN = ("0", "-1", "i", ":", "1:", "::2", "-2:", "None", "i:")
+BY_TENSORS = ("number", "row", "[0, 1]")
+
+
+def around_dots(r: random.Random) -> str:
+    before, behind = ([r.choice(choice) for _ in range(r.randint(0, 2))] for choice in (PLAIN + BY_TENSORS, PLAIN))
+    while sum(e != "None" for e in (*before, *behind)) > 3:
+        (before or behind).pop()
+    return ", ".join([*before, "...", *behind])
+
+
+def test_dots_in_tensors_of_unknown_rank(tmp_path: Path) -> None:
+    """Tensors that come out of a list, as entry points of archives see all their tensors."""
+    r = random.Random(5)
+    bodies = [r.choice(BODIES).format(around_dots(r)) for _ in range(COUNT)]
+    texts = [f"def f{k}(xs: list[jl.Tensor], i: int, number: jl.Tensor, row: jl.Tensor):\n    x = xs[0]\n    {body}\n" for k, body in enumerate(bodies)]
+    module = module_of(texts, tmp_path)
+    for k in range(COUNT):
+        x, i, _, number, _, row, _, _ = arguments(random.Random(k))
+        check(getattr(module, f"f{k}"), [x], i, number, row)

@@ -353,9 +353,16 @@ class Subscripts(Tables):
         dim, place = 0, 0  # of the view, and of the tensor itself
         consumed = sum(self.dims_of(p) for p in parts)
         self.check_indices(base, parts, consumed)
+        assert isinstance(base.type, TensorType)
+        rank = base.type.rank
+        dots = [_is_dots(p) for p in parts]
+        if rank is None and any(dots):
+            view = self.view_from_the_end(view, parts[dots.index(True) + 1 :])
+            parts = parts[: dots.index(True)]
         for at, part in enumerate(parts):
-            if isinstance(part, Static) and part.value is Ellipsis:
-                skipped = self.skipped_dims(view, base, parts, consumed)
+            if _is_dots(part):
+                assert rank is not None
+                skipped = rank - consumed
                 for _ in range(skipped):
                     indices.append(self.no_index())
                 dim += skipped
@@ -387,6 +394,28 @@ class Subscripts(Tables):
                 used = True
         return view, indices if used else []
 
+    def view_from_the_end(self, view: Value, parts: list[Result]) -> Value:
+        """Applies what follows ``...`` in the index of a tensor whose rank is not known: dimensions are counted from the last one."""
+        kept = 0
+        for part in reversed(parts):
+            dim = -1 - kept
+            if isinstance(part, Static) and isinstance(part.value, SliceValue):
+                view = self.sliced(view, dim, part.value)
+                kept += 1
+                continue
+            value = self.number_index(self.value(part, "the index"))
+            if value.type == NONE:
+                view = self.op("aten::unsqueeze", view, self.constant(dim))
+                kept += 1
+            elif value.type == INT:
+                view = self.op("aten::select", view, self.constant(dim), value)
+            else:
+                self.type_error(
+                    f"{value.type} behind '...' in an index needs a tensor whose rank is known",
+                    hint="index with ':' for each dimension, or pass the tensor as an argument of the script",
+                )
+        return view
+
     def number_index(self, value: Value) -> Value:
         """A tensor of one whole number, without dimensions, as that number: it selects, and does not copy."""
         whole = isinstance(value.type, TensorType) and value.type.rank == 0 and value.type.dtype is not None and value.type.dtype.name in ("int32", "int64")
@@ -395,7 +424,7 @@ class Subscripts(Tables):
     def check_indices(self, base: Value, parts: list[Result], consumed: int) -> None:
         """Raises IndexError where an index has more places than the tensor has dimensions, as eager code does before it looks at any of them."""
         assert isinstance(base.type, TensorType)
-        if sum(isinstance(p, Static) and p.value is Ellipsis for p in parts) > 1:
+        if sum(map(_is_dots, parts)) > 1:
             self.leave_with("IndexError", "an index can only have a single ellipsis ('...')")
         none = "invalid index of a 0-dim tensor: use x.item() to get its number"
         rank = base.type.rank
@@ -425,16 +454,6 @@ class Subscripts(Tables):
         if isinstance(part.type, TensorType) and _is_mask(part.type):
             return part.type.rank or 0
         return 1
-
-    def skipped_dims(self, view: Value, base: Value, parts: list[Result], consumed: int) -> int:
-        """How many dimensions ``...`` stands for."""
-        assert isinstance(base.type, TensorType)
-        if base.type.rank is None:
-            self.type_error(
-                "'...' in an index needs a tensor whose rank is known",
-                hint="index with ':' for each dimension, or pass the tensor as an argument of the script",
-            )
-        return base.type.rank - consumed
 
     def sliced(self, view: Value, dim: int, cut: SliceValue) -> Value:
         """One dimension cut."""
@@ -495,6 +514,10 @@ def indexed_rank(type: Type, indices: list[Value]) -> int | None:
         taken += tensor.rank if _is_mask(tensor) else 1
         broadcast = max(broadcast, 1 if _is_mask(tensor) else tensor.rank)
     return type.rank - taken + broadcast
+
+
+def _is_dots(part: Result) -> bool:
+    return isinstance(part, Static) and part.value is Ellipsis
 
 
 def _is_mask(type: TensorType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from jitlang.registry import PURE
 from jitlang.tensor.callables import operator
 from jitlang.tensor.ops.families import row
 from jitlang.tensor.ops.samples import A, Sample
-from jitlang.types import TensorType
+from jitlang.types import ListType, TensorType
 
 Labels = tuple[str, ...]
 
@@ -23,7 +24,8 @@ def _labels(term: str, rank: int, width: int) -> Labels:
     return (*before, *(str(width - count + i) for i in range(count)), *after)
 
 
-def _parse(equation: str, ranks: Sequence[int]) -> tuple[list[Labels], Labels]:
+@functools.lru_cache(maxsize=1024)
+def _parse(equation: str, ranks: tuple[int, ...]) -> tuple[list[Labels], Labels]:
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):
@@ -67,6 +69,8 @@ def _sum_out(tensor: Any, labels: Labels, keep: set[str]) -> tuple[Any, Labels]:
 
 def _arranged(tensor: Any, labels: Labels, order: Sequence[str]) -> Any:
     """The dimensions in an order; labels that the tensor lacks have size 1."""
+    if labels == tuple(order):
+        return tensor
     present = [c for c in order if c in labels]
     tensor = operator("permute")(tensor, [labels.index(c) for c in present])
     for i, c in enumerate(order):
@@ -89,14 +93,18 @@ def _product(a: Any, p: Labels, b: Any, q: Labels, keep: set[str]) -> tuple[Any,
     rows, columns = [c for c in p if c not in q], [c for c in q if c not in p]
 
     def grouped(tensor: Any, labels: Labels, order: list[str], parts: tuple[list[str], list[str], list[str]]) -> Any:
-        tensor = operator("expand")(_arranged(tensor, labels, order), [sizes[c] for c in order])
-        return operator("reshape")(tensor, [_volume(part, sizes) for part in parts])
+        tensor, wanted = _arranged(tensor, labels, order), [sizes[c] for c in order]
+        if tuple(tensor.shape) != tuple(wanted):
+            tensor = operator("expand")(tensor, wanted)
+        return tensor if all(len(part) == 1 for part in parts) else operator("reshape")(tensor, [_volume(part, sizes) for part in parts])
 
     left = grouped(a, p, [*batch, *rows, *inner], (batch, rows, inner))
     right = grouped(b, q, [*batch, *inner, *columns], (batch, inner, columns))
     made = operator("bmm")(left, right)
-    order = [*batch, *rows, *columns]
-    return operator("reshape")(made, [sizes[c] for c in order]), tuple(order)
+    order = (*batch, *rows, *columns)
+    if len(batch) == len(rows) == len(columns) == 1:
+        return made, order
+    return operator("reshape")(made, [sizes[c] for c in order]), order
 
 
 def _volume(labels: Sequence[str], sizes: dict[str, int]) -> int:
@@ -114,7 +122,7 @@ def einsum(equation: str, tensors: Sequence[Any]) -> Any:
     """
     if not tensors:
         raise RuntimeError("einsum(): must provide at least one operand")
-    operands, result = _parse(equation, [t.ndim for t in tensors])
+    operands, result = _parse(equation, tuple(t.ndim for t in tensors))
     parts = [_diagonals(t, labels) for t, labels in zip(tensors, operands, strict=True)]
     made, labels = parts[0]
     for at, (other, more) in enumerate(parts[1:], 2):
@@ -123,7 +131,17 @@ def einsum(equation: str, tensors: Sequence[Any]) -> Any:
         other, more = _sum_out(other, more, keep | set(labels))
         made, labels = _product(made, labels, other, more, keep)
     made, labels = _sum_out(made, labels, set(result))
-    return operator("permute")(made, [labels.index(c) for c in result])
+    return _arranged(made, labels, result)
+
+
+def _rule(types: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
+    """The dtype and, where the equation and all ranks are known, the rank."""
+    element = types[1].element if isinstance(types[1], ListType) else None
+    if not isinstance(element, TensorType):
+        return [TensorType()]
+    left, arrow, right = str(constants[0]).partition("->")
+    known = isinstance(constants[0], str) and arrow and "..." not in right and left != ""
+    return [TensorType(element.dtype, len(right.replace(" ", "")) if known else None)]
 
 
 _SAMPLES = [
@@ -149,7 +167,7 @@ row(
     "A sum of products by letters.",
     None,
     PURE,
-    infer=lambda _types, _constants: [TensorType()],
+    infer=_rule,
     python=einsum,
     samples=_SAMPLES,
     variants=("function",),

@@ -18,8 +18,8 @@ ENTRIES = {e: 1 for e in ("0", "1", "-1", "3", "i", "i:", ":", "1:", "::2", "-2:
 ENTRIES |= {"None": 0, "...": 0, "True": 0, "False": 0, "flag": 0, "single": 0, "mask": 2}
 PARAMETERS = "x: jl.Tensor, i: int, flag: bool, number: jl.Tensor, single: jl.Tensor, row: jl.Tensor, table: jl.Tensor, mask: jl.Tensor"
 BODIES = ("return x[{0}]", "x[{0}] = 9\n    return x", "x[{0}] += 1\n    return x", "y = x[{0}]\n    y += 1\n    return x")
-SEEDS = range(3)
-COUNT = 30
+SEEDS = range(2)
+COUNT = 25
 
 
 def subscript(r: random.Random) -> str:

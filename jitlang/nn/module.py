@@ -30,6 +30,18 @@ def Parameter(data: Any) -> Any:  # noqa: N802  (PyTorch's name)
     return ParameterMark(data)
 
 
+def copy_state(what: str, own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+    """Copies tensors into those of the same names. Raises KeyError for missing and unknown names, RuntimeError for other shapes; nothing is copied then."""
+    missing, unknown = own.keys() - state.keys(), state.keys() - own.keys()
+    if missing or unknown:
+        raise KeyError(f"state of {what}: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    for name, tensor in own.items():
+        if list(tensor.shape) != list(state[name].shape):
+            raise RuntimeError(f"{name}: shape {list(state[name].shape)} where {list(tensor.shape)} is expected")
+    for name, tensor in own.items():
+        tensor.copy_(state[name])
+
+
 class Module:
     """A model or a part of one. Subclasses call ``super().__init__()`` first and define ``forward``."""
 
@@ -186,15 +198,7 @@ class Module:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Copies tensors into the parameters and buffers of those names. Raises KeyError for missing and unknown names, RuntimeError for other shapes; nothing is copied then."""
-        own = self.state_dict()
-        missing, unknown = own.keys() - state.keys(), state.keys() - own.keys()
-        if missing or unknown:
-            raise KeyError(f"state of {type(self).__name__}: missing {sorted(missing)}, unknown {sorted(unknown)}")
-        for name, tensor in own.items():
-            if list(tensor.shape) != list(state[name].shape):
-                raise RuntimeError(f"{name}: shape {list(state[name].shape)} where {list(tensor.shape)} is expected")
-        for name, tensor in own.items():
-            tensor.copy_(state[name])
+        copy_state(type(self).__name__, self.state_dict(), state)
 
     def apply(self, function: Callable[[Module], Any]) -> Module:
         """Calls `function` on every module below and on this one; returns this one."""

@@ -14,6 +14,7 @@ from jitlang.errors import ArchiveError, IRError
 from jitlang.frontend.annotations import fits, type_of_value
 from jitlang.grammar.types import parse_type
 from jitlang.ir.graph import Graph, Program
+from jitlang.nn.module import copy_state
 from jitlang.runtime import install  # noqa: F401  gives tensors their type
 from jitlang.runtime.arguments import exact
 from jitlang.runtime.function import Callee, Key, make_function
@@ -24,6 +25,7 @@ from jitlang.serialization.manifest import ENTRY, EntryPoint, Parameter
 from jitlang.serialization.place import Place
 from jitlang.serialization.state import decode_state, encode_state
 from jitlang.serialization.tree import Decoder
+from jitlang.tensor.tensor import Tensor
 from jitlang.types import FLOAT, ClassType
 
 PROGRAM = "main"
@@ -173,6 +175,8 @@ class LoadedModule:
         object.__setattr__(self, "_archive", archive)
         object.__setattr__(self, "_root", root)
         object.__setattr__(self, "_functions", dict(functions))
+        for name, function in functions.items():  # they come before methods of this class
+            object.__setattr__(self, name, function)
 
     @property
     def entry_points(self) -> dict[str, Any]:
@@ -186,8 +190,6 @@ class LoadedModule:
         return self._functions["forward"](*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._functions:
-            return self._functions[name]
         return getattr(self._root, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -205,6 +207,41 @@ class LoadedModule:
 
     def __repr__(self) -> str:
         return f"LoadedModule({'; '.join(str(p) for p in self._archive.entry_points)})"
+
+    def _objects(self) -> Iterator[tuple[str, Any]]:
+        """The root object and those that are attributes of it or of one below, each once, with what stands before the names of their attributes."""
+        seen: list[Any] = []
+
+        def walk(held: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+            if any(held is other for other in seen):
+                return
+            seen.append(held)
+            yield prefix, held
+            for name, value in vars(held).items():
+                if hasattr(value, "__dict__") and isinstance(type_of_value(value), ClassType):
+                    yield from walk(value, f"{prefix}{name}.")
+
+        if self._root is not None:
+            yield from walk(self._root, "")
+
+    def state_dict(self) -> dict[str, Any]:
+        """The tensors that the module and the objects below it have as attributes, by dotted name; the tensors themselves, not copies."""
+        return {f"{prefix}{name}": value for prefix, held in self._objects() for name, value in vars(held).items() if isinstance(value, Tensor)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Copies tensors into those of the same names. Raises KeyError for missing and unknown names, RuntimeError for other shapes; nothing is copied then."""
+        copy_state(type(self._root).__name__, self.state_dict(), state)
+
+    def train(self, mode: bool = True) -> LoadedModule:
+        """Sets ``training`` wherever the module and the objects below it have it; returns this module."""
+        for _, held in self._objects():
+            if "training" in vars(held):
+                held.training = mode
+        return self
+
+    def eval(self) -> LoadedModule:
+        """``train(False)``."""
+        return self.train(False)
 
     def _kind(self) -> ClassType | None:
         """The type of the root object."""

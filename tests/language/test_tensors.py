@@ -383,3 +383,14 @@ def _as_floats(value: Any) -> Any:
 def test_item_of_a_tensor_of_a_list_is_a_float() -> None:
     with pytest.raises(TypeError, match="write int"):
         VM(program_for(items_of_a_list, ([N],))).function()([N])
+
+
+def numbers_of_items(xs: list[jl.Tensor]):
+    return [(int(x.item()), float(x.item()), bool(x.item()), int(x.sum().item())) for x in xs]
+
+
+def test_the_number_that_an_item_is_taken_for() -> None:
+    """Of tensors whose dtype is not known before the call."""
+    check(numbers_of_items, [jl.tensor([2]), jl.tensor(2.5), jl.tensor([[True]]), jl.tensor(0, dtype=jl.uint8)])
+    check(numbers_of_items, [jl.tensor(1), jl.tensor([1.0, 2.0])], messages=True)
+    check(numbers_of_items, [jl.tensor(float("nan"))], messages=True)

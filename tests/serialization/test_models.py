@@ -289,3 +289,60 @@ def set_atom(archive: Archive, name: str, atom: Any) -> None:
 def test_state_and_entry_points_are_checked(change: Any, reason: str) -> None:
     with pytest.raises(ArchiveError, match=reason):
         from_archive(changed(change))
+
+
+# ---- a loaded module's tensors ------------------------------------------------------------------------------------
+
+
+class Dropping(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Layer(2.0, 1)
+        self.register_buffer("offset", jl.tensor([1.0, 1.0]))
+
+    def forward(self, x: jl.Tensor) -> jl.Tensor:
+        x = self.inner(x) + self.offset
+        return x * 0.0 if self.training else x
+
+    @jl.export
+    def eval_count(self, x: jl.Tensor) -> int:
+        return int(self.offset.sum().item()) + int(x.numel())
+
+
+class Trainer(Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps = 0
+
+    @jl.export
+    def train(self, by: int) -> int:  # comes before the method of that name
+        self.steps += by
+        return self.steps
+
+    def forward(self, x: jl.Tensor) -> jl.Tensor:
+        return x
+
+
+def test_state_of_a_loaded_module() -> None:
+    loaded, x = through(Dropping()), jl.tensor([1.0, 2.0])
+    state = loaded.state_dict()
+    assert {name: t.tolist() for name, t in state.items()} == {"inner.weight": [2.0, 2.0], "offset": [1.0, 1.0]}
+    assert loaded(x).tolist() == [0.0, 0.0] and loaded.eval() is loaded and loaded(x).tolist() == [3.0, 5.0]
+    loaded.load_state_dict({"inner.weight": jl.tensor([3.0, 4.0]), "offset": state["offset"]})
+    assert loaded(x).tolist() == [4.0, 9.0] and through(loaded)(x).tolist() == [4.0, 9.0]
+    assert loaded.train()(x).tolist() == [0.0, 0.0]
+    assert loaded.eval_count(x) == 4
+    with pytest.raises(KeyError, match="state of Dropping: missing \\['offset'\\], unknown \\['other'\\]"):
+        loaded.load_state_dict({"inner.weight": state["inner.weight"], "other": x})
+    with pytest.raises(RuntimeError, match="offset: shape \\[3\\] where \\[2\\] is expected"):
+        loaded.load_state_dict({"inner.weight": x, "offset": jl.zeros(3)})
+    assert loaded.state_dict()["inner.weight"].tolist() == [3.0, 4.0]
+
+
+def test_entry_points_come_before_methods() -> None:
+    loaded = through(Trainer())
+    assert (loaded.train(3), loaded.train(4), loaded.state_dict()) == (3, 7, {})
+
+
+def test_a_function_has_no_state() -> None:
+    assert not hasattr(through(fib), "state_dict")

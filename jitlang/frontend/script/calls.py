@@ -68,8 +68,6 @@ class Calls(Nested):
         if special is not None:
             return special
         callee = self.expr(node.func)
-        if isinstance(node.func, ast.Attribute) and isinstance(callee, Static) and isinstance(callee.value, BoundMethod):
-            pass
         positional, keywords = self.arguments(node)
         return self.call_value(callee, positional, keywords)
 
@@ -80,6 +78,8 @@ class Calls(Nested):
             return self.columns(node.func, node.args[0].value)
         if name in ("max", "min", "print") and isinstance(node.func, ast.Name) and any(isinstance(a, ast.Starred) for a in node.args):
             return self.starred_call(node, node.func)
+        if name in ("int", "float", "bool") and isinstance(node.func, ast.Name) and len(node.args) == 1 and not node.keywords:
+            return self.number_of_item(node.func, node.args[0])
         if name in ("annotate", "isinstance", "cast") and len(node.args) == 2 and isinstance(node.func, ast.Attribute):
             callee = self.expr(node.func)
             held = callee.value if isinstance(callee, Static) else None
@@ -98,6 +98,22 @@ class Calls(Nested):
                 else self.convert(value, wanted, "the value")
             )
         return None
+
+    def number_of_item(self, name: ast.Name, node: ast.expr) -> Result | None:
+        """``int(tensor.item())`` and its like, which say what the item is taken for; None where it is an ordinary call."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item" and not node.args and not node.keywords):
+            return None
+        callee = self.expr(name)
+        if not isinstance(callee, Static) or callee.value not in (int, float, bool):
+            return None
+        with self.at(node):
+            base = self.expr(node.func.value)
+            if isinstance(base, Value) and isinstance(base.type, TensorType) and base.type.dtype is None:
+                self.check_single(base)
+                number: Result = base
+            else:
+                number = self.call_value(self.attribute(base, "item"), [], {})
+        return self.call_value(callee, [number], {})
 
     def starred_call(self, node: ast.Call, name: ast.Name) -> Result | None:
         """``max(a, *xs)``, ``print(*xs)`` with lists, whose length is not known; None where it is an ordinary call."""

@@ -167,16 +167,21 @@ class Tensors(Subscripts):
         """``tensor.item()``; the dtype says what number it is. One that is not known before the call is taken as a float, and looked at."""
         assert isinstance(value.type, TensorType)
         dtype = value.type.dtype
-        if value.type.rank != 0:
-            count = self.op("aten::numel", value)
-            self.when(self.op("py::ne", count, self.constant(1)), lambda: self.no_scalar(count))
+        self.check_single(value)
         if dtype is not None:
             return self.tensor_number(value, {"f": FLOAT, "b": BOOL}.get(dtype.kind, INT))
         self.when(self.op("py::not", self.op("aten::is_floating_point", value)), lambda: self.raise_error("TypeError", NO_FLOAT))
         return self.tensor_number(value, FLOAT)
 
+    def check_single(self, value: Value) -> None:
+        """Raises the error of ``item()`` where a tensor has not one element."""
+        assert isinstance(value.type, TensorType)
+        if value.type.rank != 0:
+            count = self.op("aten::numel", value)
+            self.when(self.op("py::ne", count, self.constant(1)), lambda: self.no_scalar(count))
+
     def no_scalar(self, count: Value) -> None:
-        """Raises the error of ``item()`` for a tensor that has not one element."""
+        """Says how many elements there are."""
         parts = [self.constant("a Tensor with "), self.op("py::str", count), self.constant(" elements cannot be converted to Scalar")]
         self.raise_error("RuntimeError", self.op("py::join", self.constant(""), self.list_of(parts)))
 

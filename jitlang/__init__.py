@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import jitlang.operators  # noqa: F401  registers the operators of Python's own types
 from jitlang.errors import ArchiveError, CompileError, JitlangError
 from jitlang.grammar.loader import keep_tables as _keep_tables
+from jitlang.limits import finfo, iinfo
 from jitlang.native.tables import CachedTables as _CachedTables
 from jitlang.tensor.callables import has_variant as _has_variant
 from jitlang.tensor.callables import on_change as _on_change
@@ -61,8 +62,10 @@ __all__ = [
     "as_tensor",
     "device",
     "export",
+    "finfo",
     "from_dlpack",
     "from_numpy",
+    "iinfo",
     "is_tensor",
     "script",
     "set_printoptions",

@@ -234,6 +234,12 @@ class TensorMethods:
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")
 
+    # ---- choices --------------------------------------------------------------------------------------------------
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """The elements where the condition holds, else those of `other`."""
+        return operator("where")(condition, self, other)
+
     # ---- dtypes ---------------------------------------------------------------------------------------------------
 
     def float(self) -> Any:

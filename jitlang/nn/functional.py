@@ -11,6 +11,7 @@ from jitlang.tensor.callables import has_variant, operator
 from jitlang.tensor.handles import Tensor
 
 table_rows = operator("embedding")
+dropout_rows = operator("dropout")
 
 
 def __getattr__(name: str) -> Any:
@@ -25,3 +26,13 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: Optional[int] = None) 
     `padding_idx` says which row gets no gradient; the result does not depend on it.
     """
     return table_rows(weight, input)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Elements set to 0 with probability `p`, the others scaled by 1 / (1 - p); see ``torch.nn.functional.dropout``.
+
+    Raises:
+        RuntimeError: `p` is not between 0 and 1.
+    """
+    made = dropout_rows(input, p, training)
+    return input.copy_(made) if inplace else made

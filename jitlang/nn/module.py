@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jitlang.runtime.module import UNDEFINED
+from jitlang.tensor.state import copy_state
 from jitlang.tensor.tensor import Tensor
 
 
@@ -28,18 +29,6 @@ def Parameter(data: Any) -> Any:  # noqa: N802  (PyTorch's name)
     if not isinstance(data, Tensor):
         raise TypeError(f"Parameter expects a Tensor, not {type(data).__name__}")
     return ParameterMark(data)
-
-
-def copy_state(what: str, own: Mapping[str, Any], state: Mapping[str, Any]) -> None:
-    """Copies tensors into those of the same names. Raises KeyError for missing and unknown names, RuntimeError for other shapes; nothing is copied then."""
-    missing, unknown = own.keys() - state.keys(), state.keys() - own.keys()
-    if missing or unknown:
-        raise KeyError(f"state of {what}: missing {sorted(missing)}, unknown {sorted(unknown)}")
-    for name, tensor in own.items():
-        if list(tensor.shape) != list(state[name].shape):
-            raise RuntimeError(f"{name}: shape {list(state[name].shape)} where {list(tensor.shape)} is expected")
-    for name, tensor in own.items():
-        tensor.copy_(state[name])
 
 
 class Module:

@@ -96,6 +96,10 @@ def _plain(value: Any) -> Any:
         base = base_type(type(value))
         if base in (bool, int, float):
             return plain(value, base)
+        if hasattr(value, "__array_interface__"):
+            from jitlang.tensor.exchange import from_array_copy
+
+            return from_array_copy(value)
         if hasattr(value, "__index__"):
             return value.__index__()
     return value

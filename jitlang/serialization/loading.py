@@ -14,7 +14,6 @@ from jitlang.errors import ArchiveError, IRError
 from jitlang.frontend.annotations import fits, type_of_value
 from jitlang.grammar.types import parse_type
 from jitlang.ir.graph import Graph, Program
-from jitlang.nn.module import copy_state
 from jitlang.runtime import install  # noqa: F401  gives tensors their type
 from jitlang.runtime.arguments import exact
 from jitlang.runtime.function import Callee, Key, make_function
@@ -25,6 +24,7 @@ from jitlang.serialization.manifest import ENTRY, EntryPoint, Parameter
 from jitlang.serialization.place import Place
 from jitlang.serialization.state import decode_state, encode_state
 from jitlang.serialization.tree import Decoder
+from jitlang.tensor.state import copy_state
 from jitlang.tensor.tensor import Tensor
 from jitlang.types import FLOAT, ClassType
 

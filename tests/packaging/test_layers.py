@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 # From the bottom up. A layer holds rooms, a room holds parts that may import one another.
 LAYERS: tuple[tuple[frozenset[str], ...], ...] = (
-    (frozenset({"errors", "source", "config", "version"}), frozenset({"types", "schema", "registry"})),
+    (frozenset({"errors", "source", "config", "version"}), frozenset({"types", "limits", "schema", "registry"})),
     (frozenset({"grammar"}), frozenset({"operators"})),
     (frozenset({"ir"}),),
     (frozenset({"frontend"}), frozenset({"passes"}), frozenset({"native"})),

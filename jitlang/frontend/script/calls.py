@@ -30,9 +30,10 @@ from jitlang.frontend.script.statics import Callee, Parts, RangeValue, show_stat
 from jitlang.frontend.script.tensors import BoundTensorMethod
 from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Value
+from jitlang.limits import finfo, iinfo
 from jitlang.registry import overloads
 from jitlang.schema import MISSING
-from jitlang.types import BOOL, DEVICE, FLOAT, INT, NEVER, NONE, STR, ClassType, ListType, OptionalType, TensorType, TupleType
+from jitlang.types import BOOL, DEVICE, DTYPE, FLOAT, INT, NEVER, NONE, STR, ClassType, ListType, OptionalType, TensorType, TupleType
 
 
 @dataclasses.dataclass(eq=False)
@@ -328,6 +329,11 @@ class Calls(Nested):
             return self.constant(value.constant, DEVICE) if value.is_constant else self.op("aten::device_of", value)
         if isinstance(declared, TensorType):
             return self.make_tensor("tensor", positional, keywords)
+        if cls in (finfo, iinfo):
+            dtype = [self.operand(p, "the dtype") for p in (*positional, *keywords.values())]
+            if not all(d.type == DTYPE and d.is_constant for d in dtype):
+                self.type_error(f"{cls.__name__}() needs a dtype that is known when the script is compiled")
+            return Static(cls(*(d.constant for d in dtype)))
         if cls is functools.partial:
             return Static(Partial(positional[0], positional[1:], keywords))
         if cls is collections.defaultdict:

@@ -95,7 +95,7 @@ class Tensors(Subscripts):
             if name == "mT":
                 return self.op("aten::transpose", value, self.constant(-2), self.constant(-1))
             return self.op("aten::detach", value) if overloads("aten::detach") else self.op("aten::alias", value)
-        if self.tensor_rows(name) or name in CASTS or name in ("size", "item", "tolist", "type", "dim", "numel", "to"):
+        if self.tensor_rows(name) or name in CASTS or name in ("size", "item", "tolist", "type", "dim", "numel", "to", "where"):
             return Static(BoundTensorMethod(value, name))
         rows = overloads(f"aten::{name}")
         if rows and len(rows[0].schema.arguments) == 1:
@@ -151,6 +151,9 @@ class Tensors(Subscripts):
             return self.item(value)
         if name == "tolist":
             return self.tolist(value)
+        if name == "where":
+            condition, *rest = positional or [keywords.pop("condition", Static(MISSING))]
+            return self.tensor_call("aten::where", [condition, value, *rest], keywords)
         if name == "type_as" and not overloads("aten::type_as"):
             return self.op("aten::to", value, self.tensor_attribute(self.value(positional[0], "the argument"), "dtype"))
         return None

@@ -39,9 +39,10 @@ UNDEFINED = 15  # no dtype yet; the largest number that fits in a table row
 class Storage:
     """Memory that views share.
 
-    `references` counts the views, and in steps of `LOAN` the open loans; a loan holds a view. `block` is the element block to give back to the allocator (null: elements are inline or foreign); `destroy`, where not
-    null, is called with `owner` when the last view is gone. `version` counts in-place writes. `state` is the bits `FOREIGN` and `GIVEN`, and
-    above them the address of the first packed copy (see `jitlang.tensor.kernels.packs`).
+    `references` counts the views, and in steps of `LOAN` the open loans; a loan holds a view. `block` is the element block to give back to
+    the allocator (null: elements are inline or foreign); `destroy`, where not null, is called with `owner` when the last view is gone.
+    `version` counts in-place writes. `state` is the bits `FOREIGN` and `GIVEN`, and above them the address of the first packed copy (see
+    `jitlang.tensor.kernels.packs`).
     """
 
     references: i64

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Deferred:
-    """A context in which Ctrl-C waits: Python's handler for SIGINT runs at its end. Only the main thread has handlers; in others it does nothing."""
+    """A context in which Ctrl-C waits: Python's handler for SIGINT runs at its end. In other threads than the main one, which runs the handlers, it does nothing."""
 
     __slots__ = ("arrived", "handler")
 

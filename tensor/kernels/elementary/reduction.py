@@ -2,8 +2,8 @@
 
 In: f64 (an f32 is converted first). Out: n (i64, right modulo 4) and r, as a pair or, for results in f32, as one f64.
 Two ways are computed and one is selected, so that loops vectorise (`reduce_near`, `reduce_near_short` are the first alone): Cody and
-Waite's subtraction of n times a three-part pi/2 for small |x|, and the product with a window of the bits of 2/pi for large ones (M. Payne and R. Hanek, SIGNUM
-Newsletter 18, 1983): bits of 2/pi above the window only add multiples of 4 quarter turns.
+Waite's subtraction of n times a three-part pi/2 for small |x|, and the product with a window of the bits of 2/pi for large ones
+(M. Payne and R. Hanek, SIGNUM Newsletter 18, 1983): bits of 2/pi above the window only add multiples of 4 quarter turns.
 """
 
 from __future__ import annotations

@@ -71,6 +71,19 @@ def test_a_dtype_that_is_not_known() -> None:
     check_error(unknown, [jl.ones(1)], error=ScriptTypeError, match="finfo\\(\\) needs a dtype that is known", line=1, col=12)
 
 
+def whole(x: jl.Tensor):
+    return jl.finfo(jl.int32).max
+
+
+def bare(x: jl.Tensor):
+    return x.where()
+
+
+def test_wrong_calls() -> None:
+    check_error(whole, jl.ones(1), error=ScriptTypeError, match="finfo\\(\\) requires a floating point dtype, not jitlang.int32", line=1, col=12)
+    check_error(bare, jl.ones(1), error=ScriptTypeError, match="where\\(\\) lacks the argument 'condition'", line=1, col=12)
+
+
 def test_arrays_are_operands() -> None:
     x = jl.tensor([[1.5, -2.0, 3.0]])
     row = np.array([1.0, 2.0, 3.0], dtype=np.float32)

@@ -333,7 +333,10 @@ class Calls(Nested):
             dtype = [self.operand(p, "the dtype") for p in (*positional, *keywords.values())]
             if not all(d.type == DTYPE and d.is_constant for d in dtype):
                 self.type_error(f"{cls.__name__}() needs a dtype that is known when the script is compiled")
-            return Static(cls(*(d.constant for d in dtype)))
+            try:
+                return Static(cls(*(d.constant for d in dtype)))
+            except TypeError as error:
+                self.type_error(str(error).removeprefix("iinfo.__init__() "))
         if cls is functools.partial:
             return Static(Partial(positional[0], positional[1:], keywords))
         if cls is collections.defaultdict:

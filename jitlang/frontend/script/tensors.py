@@ -152,8 +152,11 @@ class Tensors(Subscripts):
         if name == "tolist":
             return self.tolist(value)
         if name == "where":
-            condition, *rest = positional or [keywords.pop("condition", Static(MISSING))]
-            return self.tensor_call("aten::where", [condition, value, *rest], keywords)
+            named = dict(keywords)
+            if not positional and "condition" not in named:
+                self.type_error("where() lacks the argument 'condition'")
+            condition, *rest = positional or [named.pop("condition")]
+            return self.tensor_call("aten::where", [condition, value, *rest], named)
         if name == "type_as" and not overloads("aten::type_as"):
             return self.op("aten::to", value, self.tensor_attribute(self.value(positional[0], "the argument"), "dtype"))
         return None

@@ -109,7 +109,7 @@ for after in map(float, sys.argv[1:]):
 def test_ctrl_c_at_any_moment(tier: str, tmp_path: Path) -> None:
     file = tmp_path / "child.py"
     file.write_text(CHILD, "utf-8")
-    times = [f"{random.Random(tier).random() * 0.02 + i * 0.02:.4f}" for i in range(8)]
+    times = [f"{random.Random(tier).random() * 0.02 + i * 0.03:.4f}" for i in range(6)]
     done = subprocess.run(
         [sys.executable, str(file), *times], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT), "JITLANG_TIER": tier}, check=False
     )

@@ -91,6 +91,16 @@ class TensorMethods:
         return False
 
     @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded operation made it: always, as none is recorded."""
+        return True
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether only some elements are stored: never, so far."""
+        return False
+
+    @property
     def data(self) -> Any:
         """The same elements, as another tensor."""
         return operator("detach")(self)
@@ -233,6 +243,12 @@ class TensorMethods:
 
     def __delitem__(self, index: Any) -> None:
         raise TypeError("elements of a tensor cannot be deleted")
+
+    def new_tensor(self, data: Any, dtype: DType | None = None) -> Any:
+        """A new tensor with the values of `data`, of this one's dtype unless another is given; errors as `jitlang.tensor`."""
+        from jitlang.tensor.conversion import tensor
+
+        return tensor(data, dtype=self.dtype if dtype is None else dtype)
 
     # ---- choices --------------------------------------------------------------------------------------------------
 

@@ -394,3 +394,16 @@ def test_the_number_that_an_item_is_taken_for() -> None:
     check(numbers_of_items, [jl.tensor([2]), jl.tensor(2.5), jl.tensor([[True]]), jl.tensor(0, dtype=jl.uint8)])
     check(numbers_of_items, [jl.tensor(1), jl.tensor([1.0, 2.0])], messages=True)
     check(numbers_of_items, [jl.tensor(float("nan"))], messages=True)
+
+
+def transposed_last(x: jl.Tensor):
+    return x.mT, x.mT.T, x.T.mT.shape, (x @ x.mT).mT
+
+
+def new_of_its_kind(x: jl.Tensor):
+    return x.new_tensor([1, 2]), x.new_tensor(3.5), x.new_tensor([1.5], dtype=jl.int64), x.is_leaf, x.is_sparse, x.is_cuda
+
+
+@pytest.mark.parametrize("function", [transposed_last, new_of_its_kind])
+def test_attributes_that_are_tensors(function: Any) -> None:
+    check(function, jl.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))

@@ -91,11 +91,11 @@ class Tensors(Subscripts):
             return self.none()
         if name == "T":
             return self.op("aten::t", value) if rank == 2 else self.op("aten::numpy_T", value)
-        if name in ("mT", "data", "real") and not overloads(f"aten::{name}"):
-            if name == "mT":
-                return self.op("aten::transpose", value, self.constant(-2), self.constant(-1))
+        if name == "mT":
+            return self.op("aten::mT", value)
+        if name in ("data", "real") and not overloads(f"aten::{name}"):
             return self.op("aten::detach", value) if overloads("aten::detach") else self.op("aten::alias", value)
-        if self.tensor_rows(name) or name in CASTS or name in ("size", "item", "tolist", "type", "dim", "numel", "to", "where"):
+        if self.tensor_rows(name) or name in CASTS or name in ("size", "item", "tolist", "type", "dim", "numel", "to", "where", "new_tensor"):
             return Static(BoundTensorMethod(value, name))
         rows = overloads(f"aten::{name}")
         if rows and len(rows[0].schema.arguments) == 1:
@@ -151,6 +151,9 @@ class Tensors(Subscripts):
             return self.item(value)
         if name == "tolist":
             return self.tolist(value)
+        if name == "new_tensor":
+            dtype = keywords.get("dtype", self.tensor_attribute(value, "dtype"))
+            return self.make_tensor("tensor", list(positional), {**keywords, "dtype": dtype})
         if name == "where":
             named = dict(keywords)
             if not positional and "condition" not in named:
@@ -334,6 +337,10 @@ class Tensors(Subscripts):
             self.op(kind, *args, **named)
             raise AssertionError
         return found
+
+    def make_tensor(self, name: str, positional: list[Result], keywords: dict[str, Result]) -> Value:
+        """``tensor(data, dtype=…)`` and ``as_tensor``."""
+        raise NotImplementedError
 
     def operand(self, value: Result, what: str) -> Value:
         """An argument of an operator: of Python's classes, those that stand for dtypes are such."""

@@ -210,12 +210,12 @@ class LoadedModule:
 
     def _objects(self) -> Iterator[tuple[str, Any]]:
         """The root object and those that are attributes of it or of one below, each once, with what stands before the names of their attributes."""
-        seen: list[Any] = []
+        seen: set[int] = set()
 
         def walk(held: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-            if any(held is other for other in seen):
+            if id(held) in seen:
                 return
-            seen.append(held)
+            seen.add(id(held))
             yield prefix, held
             for name, value in vars(held).items():
                 if hasattr(value, "__dict__") and isinstance(type_of_value(value), ClassType):

@@ -131,6 +131,8 @@ def einsum(equation: str, tensors: Sequence[Any]) -> Any:
         other, more = _sum_out(other, more, keep | set(labels))
         made, labels = _product(made, labels, other, more, keep)
     made, labels = _sum_out(made, labels, set(result))
+    if len(tensors) == 1 and set(operands[0]) == set(result):  # nothing was summed: the row's result is a new tensor all the same
+        made = operator("clone")(made)
     return _arranged(made, labels, result)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 import jitlang as jl
 from jitlang.native.signals import Deferred
+from tests.errors.test_stress import ENDLESS
 
 ROOT = Path(jl.__file__).parents[1]
 
@@ -154,7 +155,7 @@ for _ in range({times}):
         assert names in (["<module>", "f"], ["<module>", "f", "g"]), names
 print("ok")
 """
-BODIES = {"numbers": "n = (n * 7 + 1) % 1000003", "calls": "n = g(n)", "lists": "xs = [n, n + 1]\n        n = len(xs)", "tensors": "x = x * 1.0"}
+BODIES = {name: ENDLESS[name] for name in ("plain", "calls", "lists", "tensors")}
 
 
 @pytest.mark.parametrize("name", BODIES)

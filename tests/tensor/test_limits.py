@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -54,8 +56,8 @@ def dropped(x: jl.Tensor, training: bool):
 
 
 @pytest.mark.parametrize("function", [limits, masked, chosen])
-def test_in_scripts(function: object) -> None:
-    check(function, jl.tensor([[1.5, -2.0, 3.0]]))  # type: ignore[arg-type]
+def test_in_scripts(function: Callable[..., object]) -> None:
+    check(function, jl.tensor([[1.5, -2.0, 3.0]]))
 
 
 @pytest.mark.parametrize("training", [False, True])

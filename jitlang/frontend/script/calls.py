@@ -336,7 +336,7 @@ class Calls(Nested):
             try:
                 return Static(cls(*(d.constant for d in dtype)))
             except TypeError as error:
-                self.type_error(str(error).removeprefix("iinfo.__init__() "))
+                self.type_error(str(error))
         if cls is functools.partial:
             return Static(Partial(positional[0], positional[1:], keywords))
         if cls is collections.defaultdict:

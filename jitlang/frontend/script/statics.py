@@ -7,7 +7,9 @@ from typing import Any
 
 from jitlang.frontend.emitter import Result
 from jitlang.ir.graph import Value
-from jitlang.types import BOOL, DTYPE, FLOAT, INT, NONE, STR, DType, TupleType, Type
+from jitlang.types import DTYPE, PYTHON_CLASSES, DType, TupleType, Type
+
+_TYPES: dict[type, Type] = {cls: kind for kind, cls in PYTHON_CLASSES.items()}
 
 
 class Callee:
@@ -30,20 +32,13 @@ class Parts:
 
 def constant_type(value: Any) -> Type:
     """The type of a constant."""
-    if value is None:
-        return NONE
-    if isinstance(value, bool):
-        return BOOL
-    if isinstance(value, int):
-        return INT
-    if isinstance(value, float):
-        return FLOAT
-    if isinstance(value, str):
-        return STR
     if isinstance(value, DType):
         return DTYPE
     if isinstance(value, tuple):
         return TupleType(tuple(constant_type(v) for v in value))
+    for cls in type(value).__mro__:
+        if cls in _TYPES:
+            return _TYPES[cls]
     raise TypeError(f"{value!r} is no constant of the language")
 
 

@@ -11,6 +11,7 @@ import string
 from jitlang.errors import ScriptValueError
 from jitlang.frontend.emitter import Result, Static
 from jitlang.frontend.script.comprehensions import Comprehensions
+from jitlang.frontend.script.statics import Parts, RangeValue
 from jitlang.frontend.script.words import describe
 from jitlang.ir.graph import Value
 from jitlang.types import INT, STR, ClassType, DictType, ListType, OptionalType, TupleType, Type
@@ -74,8 +75,6 @@ class Strings(Comprehensions):
 
     def is_run_time(self, value: Static) -> bool:
         """Whether a Static stands for a value made at run time."""
-        from jitlang.frontend.script.statics import Parts, RangeValue
-
         return isinstance(value.value, Parts | RangeValue | tuple | list | dict)
 
     def text_of(self, value: Value, how: str) -> Value:

@@ -15,8 +15,9 @@ from jitlang.frontend.script.match import constant_of
 from jitlang.frontend.script.module_tables import tensor_table
 from jitlang.frontend.script.statics import Callee
 from jitlang.frontend.script.subscripts import Subscripts
+from jitlang.frontend.script.words import suggestion
 from jitlang.ir.graph import Value
-from jitlang.registry import Operator, overloads
+from jitlang.registry import Operator, kinds, overloads
 from jitlang.schema import MISSING
 from jitlang.types import (
     BOOL,
@@ -104,12 +105,7 @@ class Tensors(Subscripts):
 
     def nearest(self, name: str) -> str:
         """A hint with the operator of the nearest name."""
-        import difflib
-
-        from jitlang.registry import kinds
-
-        near = difflib.get_close_matches(name, [k.split("::")[1] for k in kinds(("aten",))], 1)
-        return f"did you mean '{near[0]}'?" if near else ""
+        return suggestion(name, [k.split("::")[1] for k in kinds(("aten",))])
 
     def tensor_rows(self, name: str) -> list[Operator]:
         """The rows that can be called as a method of that name."""
